@@ -1,0 +1,100 @@
+//! The stable codes that refusals, failures and results carry on the wire.
+//!
+//! INVARIANT: a code once released keeps its spelling and its meaning; new situations get new codes.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a call did not do what was asked, as a stable word a program may match on.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Code {
+    /// A person refused the call.
+    ApprovalDenied,
+    /// A person must agree first, and nobody has yet.
+    ApprovalRequired,
+    /// The outcome could not be written to the audit, so it is withheld.
+    AuditFailed,
+    /// The binary is not in the granted set.
+    BinaryNotAllowed,
+    /// The run was cancelled before the call ended.
+    Cancelled,
+    /// The declared safety class is lower than the capabilities imply.
+    ClassUnderstated,
+    /// A constraint of the run (count, order, quarantine) forbids the call.
+    ConstraintViolated,
+    /// The call did not end within its deadline.
+    DeadlineExceeded,
+    /// The environment variable is not in the granted set.
+    EnvironmentNotDeclared,
+    /// The tool ran and failed for a reason of its own.
+    ExecutionFailed,
+    /// The operator's policy forbids the call outright.
+    Forbidden,
+    /// The host is not in the granted set, or its address may not be reached.
+    HostNotAllowed,
+    /// The same idempotency key was used with other arguments, or is in use right now.
+    IdempotencyConflict,
+    /// The tool demands an idempotency key and the call has none.
+    IdempotencyKeyRequired,
+    /// The arguments, the file or the message are not what was agreed.
+    InputInvalid,
+    /// An interceptor refused the call, or failed.
+    Intercepted,
+    /// A size, count or rate went over its limit.
+    LimitExceeded,
+    /// A backend that the call needs is missing.
+    NotAvailable,
+    /// The call may or may not have taken effect; it is not run again by itself.
+    OutcomeUnknown,
+    /// What the tool returned does not fit its output schema.
+    OutputInvalid,
+    /// The path is not in the granted set.
+    PathNotReachable,
+    /// The secret is not in the granted set.
+    SecretNotDeclared,
+    /// The tool is not in the personality's toolset, or its declaration no longer fits the personality.
+    ToolNotPermitted,
+    /// No tool of that name is registered.
+    ToolUnknown,
+}
+
+impl Code {
+    /// Returns the code as it is written on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ApprovalDenied => "APPROVAL_DENIED",
+            Self::ApprovalRequired => "APPROVAL_REQUIRED",
+            Self::AuditFailed => "AUDIT_FAILED",
+            Self::BinaryNotAllowed => "BINARY_NOT_ALLOWED",
+            Self::Cancelled => "CANCELLED",
+            Self::ClassUnderstated => "CLASS_UNDERSTATED",
+            Self::ConstraintViolated => "CONSTRAINT_VIOLATED",
+            Self::DeadlineExceeded => "DEADLINE_EXCEEDED",
+            Self::EnvironmentNotDeclared => "ENVIRONMENT_NOT_DECLARED",
+            Self::ExecutionFailed => "EXECUTION_FAILED",
+            Self::Forbidden => "FORBIDDEN",
+            Self::HostNotAllowed => "HOST_NOT_ALLOWED",
+            Self::IdempotencyConflict => "IDEMPOTENCY_CONFLICT",
+            Self::IdempotencyKeyRequired => "IDEMPOTENCY_KEY_REQUIRED",
+            Self::InputInvalid => "INPUT_INVALID",
+            Self::Intercepted => "INTERCEPTED",
+            Self::LimitExceeded => "LIMIT_EXCEEDED",
+            Self::NotAvailable => "NOT_AVAILABLE",
+            Self::OutcomeUnknown => "OUTCOME_UNKNOWN",
+            Self::OutputInvalid => "OUTPUT_INVALID",
+            Self::PathNotReachable => "PATH_NOT_REACHABLE",
+            Self::SecretNotDeclared => "SECRET_NOT_DECLARED",
+            Self::ToolNotPermitted => "TOOL_NOT_PERMITTED",
+            Self::ToolUnknown => "TOOL_UNKNOWN",
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
