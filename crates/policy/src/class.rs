@@ -1,0 +1,169 @@
+//! Safety classes, risk, and the decision they lead to.
+
+use serde::{Deserialize, Serialize};
+
+/// How consequential a tool is. Ordered: later is graver.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SafetyClass {
+    /// Looks and changes nothing: free.
+    Read,
+    /// Changes something it was granted: logged and checked against policy.
+    Write,
+    /// Talks to hosts: by allowlist.
+    Network,
+    /// Moves money or commitments: one human agrees first.
+    Financial,
+    /// Changes who may do what: two different humans agree first.
+    Privileged,
+}
+
+impl SafetyClass {
+    /// Every class, least grave first.
+    pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Network, Self::Financial, Self::Privileged];
+
+    /// Returns the class as it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Network => "network",
+            Self::Financial => "financial",
+            Self::Privileged => "privileged",
+        }
+    }
+
+    /// Returns what happens to a call of this class where a personality names no route.
+    pub const fn default_decision(self) -> Decision {
+        match self {
+            Self::Read | Self::Write | Self::Network => Decision::Allow,
+            Self::Financial => Decision::Ask,
+            Self::Privileged => Decision::AskTwo,
+        }
+    }
+}
+
+/// What the author thinks a tool could do at worst, for reviewers and denials.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Risk {
+    /// Nothing anybody would miss.
+    Low,
+    /// Something somebody would have to repair.
+    Medium,
+    /// Real damage.
+    High,
+    /// Damage that cannot be undone.
+    Critical,
+    /// Nobody said. Sorted above everything that was thought about.
+    #[default]
+    Unknown,
+}
+
+/// What is to happen to a call. Ordered: combining decisions is `max`.
+///
+/// # Examples
+///
+/// ```
+/// use ringfence_policy::Decision;
+///
+/// assert_eq!(Decision::Ask.max(Decision::Allow), Decision::Ask);
+/// assert!(Decision::Forbid > Decision::AskTwo);
+/// ```
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Decision {
+    /// The call goes ahead.
+    Allow,
+    /// One person must agree.
+    Ask,
+    /// Two different people must agree, neither of them the proposer.
+    AskTwo,
+    /// The call is refused whoever agrees.
+    Forbid,
+}
+
+impl Decision {
+    /// Returns how many people must agree.
+    pub const fn approvals(self) -> usize {
+        match self {
+            Self::Allow | Self::Forbid => 0,
+            Self::Ask => 1,
+            Self::AskTwo => 2,
+        }
+    }
+}
+
+/// The operator's word for a decision.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Route {
+    /// Nobody is asked.
+    Auto,
+    /// Always refused.
+    Deny,
+    /// Two people.
+    Dual,
+    /// One person.
+    Human,
+}
+
+impl From<Route> for Decision {
+    fn from(route: Route) -> Self {
+        match route {
+            Route::Auto => Self::Allow,
+            Route::Deny => Self::Forbid,
+            Route::Dual => Self::AskTwo,
+            Route::Human => Self::Ask,
+        }
+    }
+}
+
+/// The approval routes of a personality, by class. A class that is not named keeps its default.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Approvals {
+    /// For `read` tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<Route>,
+    /// For `write` tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<Route>,
+    /// For `network` tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Route>,
+    /// For `financial` tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub financial: Option<Route>,
+    /// For `privileged` tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub privileged: Option<Route>,
+}
+
+impl Approvals {
+    /// Returns what happens to a call of `class`.
+    pub fn decision(&self, class: SafetyClass) -> Decision {
+        let route = match class {
+            SafetyClass::Read => self.read,
+            SafetyClass::Write => self.write,
+            SafetyClass::Network => self.network,
+            SafetyClass::Financial => self.financial,
+            SafetyClass::Privileged => self.privileged,
+        };
+        route.map_or(class.default_decision(), Decision::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_fall_back_to_the_defaults_of_the_class() {
+        let approvals: Approvals = serde_json::from_str(r#"{"write": "human", "financial": "deny"}"#).unwrap();
+        let decisions = SafetyClass::ALL.map(|class| approvals.decision(class));
+        assert_eq!(
+            decisions,
+            [Decision::Allow, Decision::Ask, Decision::Allow, Decision::Forbid, Decision::AskTwo]
+        );
+    }
+}

@@ -1,0 +1,233 @@
+//! Limits of a call: how long, how much memory, how many processes, how much output.
+//!
+//! Durations are written `500ms`, `30s`, `2m`, `1h`; sizes `512K`, `64M`, `1G` (powers of 1,024) or plain bytes.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The limits of a call. What is absent is not limited by this side.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Wall-clock time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall: Option<Span>,
+    /// Processor time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Span>,
+    /// Memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Size>,
+    /// Processes and threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u32>,
+    /// Open files of one process.
+    #[serde(alias = "openFiles", alias = "open-files", skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<u32>,
+    /// Size of one written file.
+    #[serde(alias = "fileSize", alias = "file-size", skip_serializing_if = "Option::is_none")]
+    pub file_size: Option<Size>,
+    /// Output kept of one call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Size>,
+    /// Scratch space.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scratch: Option<Size>,
+}
+
+impl Limits {
+    /// Returns, for each limit, the tighter of both.
+    #[must_use]
+    pub fn meet(&self, other: &Self) -> Self {
+        Self {
+            wall: tighter(self.wall, other.wall),
+            cpu: tighter(self.cpu, other.cpu),
+            memory: tighter(self.memory, other.memory),
+            processes: tighter(self.processes, other.processes),
+            open_files: tighter(self.open_files, other.open_files),
+            file_size: tighter(self.file_size, other.file_size),
+            output: tighter(self.output, other.output),
+            scratch: tighter(self.scratch, other.scratch),
+        }
+    }
+}
+
+fn tighter<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// A length of time.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Span(Duration);
+
+impl Span {
+    /// Wraps a duration.
+    pub const fn new(duration: Duration) -> Self {
+        Self(duration)
+    }
+
+    /// Returns the duration.
+    pub const fn duration(self) -> Duration {
+        self.0
+    }
+}
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Size(u64);
+
+impl Size {
+    /// Wraps a number of bytes.
+    pub const fn new(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns the number of bytes.
+    pub const fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+/// A limit that cannot be read.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{text}` is not a {what}")]
+pub struct LimitError {
+    text: String,
+    what: &'static str,
+}
+
+impl FromStr for Span {
+    type Err = LimitError;
+
+    fn from_str(text: &str) -> Result<Self, LimitError> {
+        let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+        let error = || LimitError { text: text.to_owned(), what: "duration such as `500ms`, `30s`, `2m` or `1h`" };
+        let millis = scaled(text, &units).ok_or_else(error)?;
+        if millis == 0 { Err(error()) } else { Ok(Self(Duration::from_millis(millis))) }
+    }
+}
+
+impl FromStr for Size {
+    type Err = LimitError;
+
+    fn from_str(text: &str) -> Result<Self, LimitError> {
+        let units = [("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("", 1)];
+        let error = || LimitError { text: text.to_owned(), what: "size such as `512K`, `64M`, `1G` or plain bytes" };
+        scaled(text, &units).map(Self).ok_or_else(error)
+    }
+}
+
+fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    units.iter().find_map(|(unit, factor)| {
+        let digits = text.strip_suffix(unit)?;
+        if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+            return None;
+        }
+        digits.parse::<u64>().ok()?.checked_mul(*factor)
+    })
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let millis = self.0.as_millis();
+        match millis {
+            _ if millis % 1_000 != 0 => write!(f, "{millis}ms"),
+            _ => write!(f, "{}s", millis / 1_000),
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
+        let unit = units.iter().find(|(factor, _)| self.0 != 0 && self.0 % factor == 0);
+        match unit {
+            Some((factor, name)) => write!(f, "{}{name}", self.0 / factor),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SizeVisitor)
+    }
+}
+
+struct SizeVisitor;
+
+impl Visitor<'_> for SizeVisitor {
+    type Value = Size;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a size such as `64M`, or a number of bytes")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Size, E> {
+        text.parse().map_err(de::Error::custom)
+    }
+
+    fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<Size, E> {
+        Ok(Size(bytes))
+    }
+
+    fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<Size, E> {
+        u64::try_from(bytes).map(Size).map_err(|_| de::Error::custom("a size cannot be negative"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_durations_and_sizes() {
+        for (text, millis) in [("500ms", 500), ("30s", 30_000), ("2m", 120_000), ("1h", 3_600_000)] {
+            assert_eq!(text.parse::<Span>().unwrap().duration().as_millis(), millis, "{text}");
+        }
+        for (text, bytes) in [("0", 0), ("512", 512), ("4K", 4096), ("512M", 512 << 20), ("1G", 1 << 30)] {
+            let size: Size = text.parse().unwrap();
+            assert_eq!(size.bytes(), bytes, "{text}");
+            assert_eq!(size.to_string(), text);
+        }
+        for text in ["", "s", "-1s", "1.5s", "0s", "10", "1d", "99999999999999999999s"] {
+            assert!(text.parse::<Span>().is_err(), "{text}");
+        }
+        for text in ["", "M", "-1", "1.5M", "1T", "99999999999999999999"] {
+            assert!(text.parse::<Size>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_tighter_limit_wins() {
+        let tool = Limits { wall: Some("10s".parse().unwrap()), processes: Some(4), ..Limits::default() };
+        let operator = Limits { wall: Some("30s".parse().unwrap()), output: Some(Size(10)), ..Limits::default() };
+        let both = tool.meet(&operator);
+        assert_eq!((both.wall, both.processes, both.output), (tool.wall, Some(4), Some(Size(10))));
+    }
+}

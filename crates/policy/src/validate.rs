@@ -1,0 +1,254 @@
+//! Enforcement point 1: does a tool's declaration fit inside the personality?
+//!
+//! Every gap is returned, as data, so that an author can close them all at once.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use crate::{
+    Builtin, Capabilities, CommandTemplate, Declaration, Direction, FsReach, Grant, NamePattern, PathReach,
+    Personality, Runtime, Surface, ToolName, resolve_capabilities,
+};
+
+/// One way in which a tool does not fit.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Gap {
+    /// The tool.
+    pub tool: ToolName,
+    /// The surface or field of the declaration: `network`, `fs_reach.read`, `class`, …
+    pub capability: Cow<'static, str>,
+    /// What does not fit.
+    pub message: String,
+    /// What would make it fit.
+    pub fix: String,
+}
+
+/// Returns every gap between a declaration and a personality; empty means the tool may be registered.
+///
+/// # Examples
+///
+/// See `Registry::register` in the `ringfence` crate, which refuses a tool with gaps.
+pub fn validate_registration(declaration: &Declaration, personality: &Personality) -> Vec<Gap> {
+    let mut gaps = Gaps { tool: &declaration.name, found: Vec::new() };
+    let Some(capabilities) = &declaration.capabilities else {
+        gaps.push(
+            "capabilities",
+            "has no `capabilities` field, so nobody can say what it touches".into(),
+            "declare its capabilities; `{}` for a tool that touches nothing".into(),
+        );
+        return gaps.found;
+    };
+    gaps.class(declaration, capabilities);
+    gaps.network(capabilities, personality);
+    if let Some(reach) = &capabilities.fs_reach {
+        gaps.paths(reach, personality, capabilities.process.is_some());
+    }
+    gaps.names(capabilities, personality);
+    gaps.runtime(declaration, capabilities);
+    if let Err(refusal) = resolve_capabilities(capabilities, personality) {
+        gaps.push("fs_reach", refusal.message.into_owned(), "name exactly one root for the jail".into());
+    }
+    gaps.found
+}
+
+/// Returns the gaps of every tool.
+pub fn validate_tools<'a>(
+    tools: impl IntoIterator<Item = &'a Declaration>,
+    personality: &Personality,
+) -> Vec<Gap> {
+    tools.into_iter().flat_map(|tool| validate_registration(tool, personality)).collect()
+}
+
+/// Checks the examples that a personality carries; each one that comes out otherwise is a message.
+pub fn check_examples<'a>(
+    personality: &Personality,
+    tools: impl IntoIterator<Item = &'a Declaration> + Clone,
+) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (index, example) in personality.example.iter().enumerate() {
+        let grant = match &example.tool {
+            None => Grant::ceiling(personality),
+            Some(name) => {
+                let tool = tools.clone().into_iter().find(|tool| tool.name == *name);
+                let Some(capabilities) = tool.and_then(|tool| tool.capabilities.as_ref()) else {
+                    wrong.push(format!("example {index}: tool `{name}` is not here"));
+                    continue;
+                };
+                resolve_capabilities(capabilities, personality)
+            }
+        };
+        let grant = match grant {
+            Ok(grant) => grant,
+            Err(refusal) => {
+                wrong.push(format!("example {index}: {refusal}"));
+                continue;
+            }
+        };
+        if let Some(reach) = &example.allow
+            && let Err(refusal) = grant.judge(reach)
+        {
+            wrong.push(format!("example {index} should be allowed: {refusal}"));
+        }
+        if let Some(reach) = &example.refuse
+            && grant.judge(reach).is_ok()
+        {
+            wrong.push(format!("example {index} should be refused, but the policy allows it"));
+        }
+    }
+    wrong
+}
+
+struct Gaps<'a> {
+    tool: &'a ToolName,
+    found: Vec<Gap>,
+}
+
+impl Gaps<'_> {
+    fn push(&mut self, capability: impl Into<Cow<'static, str>>, message: String, fix: String) {
+        self.found.push(Gap { tool: self.tool.clone(), capability: capability.into(), message, fix });
+    }
+
+    fn class(&mut self, declaration: &Declaration, capabilities: &Capabilities) {
+        let implied = capabilities.implied_class();
+        if let Some(class) = declaration.class
+            && class < implied
+        {
+            let (class, implied) = (class.as_str(), implied.as_str());
+            self.push(
+                "class",
+                format!("CLASS_UNDERSTATED: class `{class}` is lower than the capabilities imply (`{implied}`)"),
+                format!("set class = \"{implied}\" or higher, or leave it out"),
+            );
+        }
+    }
+
+    fn network(&mut self, capabilities: &Capabilities, personality: &Personality) {
+        let Some(network) = &capabilities.network else { return };
+        for pattern in network.allowed_hosts.iter() {
+            if !pattern.is_everything() && !personality.network.covers(pattern) {
+                self.push(
+                    Surface::Network.as_str(),
+                    format!("host `{pattern}` is not covered by the personality"),
+                    format!("add \"{pattern}\" to the personality's network.allow, or drop it from allowedHosts"),
+                );
+            }
+        }
+    }
+
+    fn paths(&mut self, reach: &FsReach, personality: &Personality, starts_processes: bool) {
+        let sides = [
+            (Direction::Read, &reach.read, &personality.fs_reach.read),
+            (Direction::Write, &reach.write, &personality.fs_reach.write),
+        ];
+        for (direction, declared, permitted) in sides {
+            let Some(PathReach::Listed(declared)) = declared else { continue };
+            let (place, verb) = match direction {
+                Direction::Read => ("fs_reach.read", "read"),
+                Direction::Write => ("fs_reach.write", "write"),
+            };
+            for pattern in declared.iter() {
+                if !pattern.is_expanded() {
+                    self.push(
+                        place,
+                        format!("path `{pattern}` holds a variable that was not expanded"),
+                        "expand variables before registering, or write an absolute path".into(),
+                    );
+                } else if !permitted.covers(pattern) {
+                    self.push(
+                        place,
+                        format!("path `{pattern}` is not covered by the personality"),
+                        format!("add \"{pattern}\" to the personality's fs_reach.{verb}, or drop it"),
+                    );
+                }
+                if direction == Direction::Write && starts_processes && !pattern.is_kernel_expressible() {
+                    self.push(
+                        place,
+                        format!("the kernel cannot express the write glob `{pattern}` for a process"),
+                        "name a directory (`/srv/out`) or a whole tree (`/srv/out/**`)".into(),
+                    );
+                }
+            }
+        }
+    }
+
+    fn names(&mut self, capabilities: &Capabilities, personality: &Personality) {
+        if let (Some(own), Some(ceiling)) = (&capabilities.secrets, &personality.secrets) {
+            self.uncovered(Surface::Secrets, own.iter(), |pattern| ceiling.covers(pattern));
+        }
+        if let (Some(own), Some(ceiling)) = (&capabilities.process, &personality.process) {
+            self.uncovered(Surface::Process, own.allowed_binaries.iter(), |pattern| {
+                *pattern == NamePattern::Any || ceiling.covers(pattern)
+            });
+        }
+        if let (Some(own), Some(ceiling)) = (&capabilities.environment, &personality.environment) {
+            self.uncovered(Surface::Environment, own.iter(), |pattern| ceiling.covers(pattern));
+        }
+    }
+
+    fn uncovered<'p>(
+        &mut self,
+        surface: Surface,
+        patterns: impl Iterator<Item = &'p NamePattern>,
+        covered: impl Fn(&NamePattern) -> bool,
+    ) {
+        for pattern in patterns.filter(|pattern| !covered(pattern)) {
+            self.push(
+                surface.as_str(),
+                format!("`{pattern}` is not covered by the personality"),
+                format!("add \"{pattern}\" to the personality's {surface}.allow, or drop it"),
+            );
+        }
+    }
+
+    fn runtime(&mut self, declaration: &Declaration, capabilities: &Capabilities) {
+        match &declaration.runtime {
+            Runtime::Native => {}
+            Runtime::Command(command) => match CommandTemplate::parse(command) {
+                Err(error) => self.push("command", error.to_string(), "correct the command".into()),
+                Ok(template) => self.command(&template, declaration, capabilities),
+            },
+            Runtime::Builtin(builtin) => {
+                let reach = capabilities.fs_reach.as_ref();
+                let (needed, declared) = match builtin {
+                    Builtin::FetchUrl => ("network", capabilities.network.is_some()),
+                    Builtin::ListFiles | Builtin::ReadFile => {
+                        ("fs_reach.read", reach.is_some_and(|reach| reach.read.is_some()))
+                    }
+                    Builtin::WriteFile => ("fs_reach.write", reach.is_some_and(|reach| reach.write.is_some())),
+                };
+                if !declared {
+                    self.push(
+                        "builtin",
+                        format!("the builtin needs `{needed}`, which is not declared"),
+                        format!("declare `{needed}` in the capabilities"),
+                    );
+                }
+            }
+        }
+    }
+
+    fn command(&mut self, template: &CommandTemplate, declaration: &Declaration, capabilities: &Capabilities) {
+        let binary = template.program();
+        let declared = capabilities.process.as_ref().is_some_and(|own| {
+            own.allowed_binaries.admits(binary) || own.allowed_binaries.covers(&NamePattern::Any)
+        });
+        if !declared {
+            self.push(
+                Surface::Process.as_str(),
+                format!("the command starts `{binary}`, which is not in its allowedBinaries"),
+                format!("add \"{binary}\" to process.allowedBinaries"),
+            );
+        }
+        let properties = declaration.input.get("properties").and_then(serde_json::Value::as_object);
+        for placeholder in template.placeholders() {
+            if !properties.is_some_and(|properties| properties.contains_key(placeholder)) {
+                self.push(
+                    "command",
+                    format!("the command uses `{{{placeholder}}}`, which is not a property of the input schema"),
+                    format!("add `{placeholder}` to input.properties, or write `{{{{` for a literal brace"),
+                );
+            }
+        }
+    }
+}
