@@ -110,3 +110,59 @@ impl fmt::Display for AddressClass {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_end_at_their_boundaries() {
+        use AddressClass::*;
+        #[rustfmt::skip]
+        let cases = [
+            ("0.255.255.255", Unspecified),   ("1.0.0.0", Public),
+            ("9.255.255.255", Public),        ("10.0.0.0", Private),
+            ("10.255.255.255", Private),      ("11.0.0.0", Public),
+            ("100.63.255.255", Public),       ("100.64.0.0", SharedCgnat),
+            ("100.100.100.200", SharedCgnat), ("100.127.255.255", SharedCgnat),
+            ("100.128.0.0", Public),          ("126.255.255.255", Public),
+            ("127.255.255.254", Loopback),    ("128.0.0.0", Public),
+            ("168.63.129.15", Public),        ("168.63.129.16", Metadata),
+            ("169.253.255.255", Public),      ("169.254.169.254", LinkLocal),
+            ("169.255.0.0", Public),          ("172.15.255.255", Public),
+            ("172.16.0.0", Private),          ("172.31.255.255", Private),
+            ("172.32.0.0", Public),           ("191.255.255.255", Public),
+            ("192.0.0.192", Reserved),        ("192.0.1.0", Public),
+            ("192.0.2.1", Documentation),     ("192.88.98.255", Public),
+            ("192.88.99.1", Reserved),        ("192.167.255.255", Public),
+            ("192.168.255.255", Private),     ("192.169.0.0", Public),
+            ("198.17.255.255", Public),       ("198.18.0.0", Benchmark),
+            ("198.19.255.255", Benchmark),    ("198.20.0.0", Public),
+            ("198.51.100.1", Documentation),  ("203.0.113.1", Documentation),
+            ("223.255.255.255", Public),      ("224.0.0.0", Multicast),
+            ("239.255.255.255", Multicast),   ("240.0.0.0", Reserved),
+            ("255.255.255.254", Reserved),    ("255.255.255.255", Broadcast),
+            ("::", Unspecified),              ("::1", Loopback),
+            ("::2", Translated),              ("::127.0.0.1", Translated),
+            ("::ffff:10.0.0.1", Translated),  ("::ffff:0:10.0.0.1", Translated),
+            ("64:ff9b::1.1.1.1", Translated), ("64:ff9b:1::1", Translated),
+            ("64:ff9b:2::1", Reserved),       ("100::1", Reserved),
+            ("1fff:ffff::", Reserved),        ("2000::", Public),
+            ("2001::1", Translated),          ("2001:2::1", Reserved),
+            ("2001:1ff::1", Reserved),        ("2001:200::1", Public),
+            ("2001:db7::1", Public),          ("2001:db8::1", Documentation),
+            ("2001:db9::1", Public),          ("2002:a00:1::", Translated),
+            ("2003::1", Public),              ("2a00::5efe:a00:1", Translated),
+            ("2a00::200:5efe:a00:1", Translated), ("2a00::5eff:a00:1", Public),
+            ("3fff::1", Documentation),       ("3fff:1000::1", Public),
+            ("4000::1", Reserved),            ("5f00::1", Reserved),
+            ("fbff::1", Reserved),            ("fd00:ec2::254", Private),
+            ("fe00::1", Reserved),            ("fe80::1", LinkLocal),
+            ("febf::1", LinkLocal),           ("fec0::1", Private),
+            ("ff02::1", Multicast),
+        ];
+        for (text, class) in cases {
+            assert_eq!(classify(text.parse().unwrap()), class, "{text}");
+        }
+    }
+}

@@ -17,3 +17,6 @@ pub use name::HostName;
 pub use pattern::{HostPattern, HostShape};
 pub use set::HostSet;
 pub use target::{Host, Target};
+
+#[cfg(test)]
+mod tests;
