@@ -1,0 +1,3 @@
+//! Laws that the policy algebra keeps, checked on generated values.
+
+mod host_laws;
