@@ -1,0 +1,149 @@
+//! JSON Schemas that are safe to compile and to check against, whoever wrote them.
+//!
+//! Nothing is fetched, patterns run in linear time, and a schema whose references loop or explode is refused
+//! before a validator sees it.
+
+mod cost;
+mod graph;
+mod path_field;
+mod reference;
+#[cfg(test)]
+mod tests;
+
+use jsonschema::{Draft, PatternOptions, Validator};
+use serde_json::Value;
+
+use cost::Cost;
+use graph::Graph;
+pub(crate) use graph::PathMark;
+pub(crate) use path_field::PathFields;
+
+/// A compiled schema.
+///
+/// # Examples
+///
+/// ```
+/// use ringfence::Schema;
+/// use serde_json::json;
+///
+/// let schema = Schema::compile(&json!({"type": "object", "required": ["path"]}))?;
+/// assert!(schema.check(&json!({"path": "a"})).is_ok());
+///
+/// let looping = Schema::compile(&json!({"$ref": "#"})).unwrap_err();
+/// assert_eq!(looping.to_string(), "the schema refers to itself without end");
+/// # Ok::<(), ringfence::SchemaError>(())
+/// ```
+#[derive(Debug)]
+pub struct Schema {
+    validator: Validator,
+    cost: Cost,
+    paths: Option<PathFields>,
+}
+
+/// Why a schema was refused.
+#[non_exhaustive]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum SchemaError {
+    /// Checking some small value would take for ever.
+    #[error("the schema's references multiply so that checking one value would never end")]
+    Explodes,
+    /// The validator refused it.
+    #[error("the schema is not valid: {0}")]
+    Invalid(String),
+    /// A cycle on one and the same value.
+    #[error("the schema refers to itself without end")]
+    Loop,
+    /// Neither an object nor a boolean.
+    #[error("the schema{} is neither an object nor a boolean", at(place))]
+    NotASchema {
+        /// The JSON pointer.
+        place: String,
+    },
+    /// An unknown direction beside `"format": "path"`.
+    #[error("the schema{} has a `direction` that is neither `read` nor `write`", at(place))]
+    PathDirection {
+        /// The JSON pointer.
+        place: String,
+    },
+    /// A reference that leaves the document or leads nowhere.
+    #[error("the schema{} refers to `{reference}`, which is not in the schema; nothing is fetched", at(place))]
+    Reference {
+        /// What was written.
+        reference: String,
+        /// The JSON pointer.
+        place: String,
+    },
+    /// A limit on size was passed.
+    #[error("the schema is too large: {0}")]
+    TooLarge(String),
+}
+
+fn at(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!(" at `{}`", place.chars().take(200).collect::<String>()) }
+}
+
+/// Why a value does not fit.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{}{message}", within(place))]
+pub struct Violation {
+    /// The JSON pointer of the offending part; empty for the whole.
+    pub place: String,
+    /// What is wrong with it, without the value itself.
+    pub message: String,
+}
+
+fn within(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!("`{place}`: ") }
+}
+
+impl Schema {
+    /// Compiles a schema; drafts 4 to 2020-12 by `$schema`, 2020-12 where it is absent.
+    ///
+    /// # Errors
+    ///
+    /// See [`SchemaError`].
+    pub fn compile(document: &Value) -> Result<Self, SchemaError> {
+        let graph = Graph::read(document)?;
+        let cost = Cost::of(&graph)?;
+        let mut options = jsonschema::options()
+            .offline()
+            .with_pattern_options(PatternOptions::regex().size_limit(1 << 18).dfa_size_limit(1 << 22));
+        if document.get("$schema").is_none() {
+            options = options.with_draft(Draft::Draft202012);
+        }
+        let validator = options.build(document).map_err(|error| {
+            let place = error.schema_path().to_string();
+            SchemaError::Invalid(Violation { place, message: one_line(&error.masked().to_string()) }.to_string())
+        })?;
+        let paths = graph.has_paths().then(|| PathFields::new(graph));
+        Ok(Self { validator, cost, paths })
+    }
+
+    /// Checks a value.
+    ///
+    /// # Errors
+    ///
+    /// The first violation. Its text never holds the value, which may be a secret.
+    pub fn check(&self, value: &Value) -> Result<(), Violation> {
+        if !self.cost.affords(value) {
+            return Err(Violation {
+                place: String::new(),
+                message: "the value is too deep or too large to be checked against this schema".into(),
+            });
+        }
+        self.validator.validate(value).map_err(|error| Violation {
+            place: error.instance_path().to_string().chars().take(200).collect(),
+            message: one_line(&error.masked().to_string()),
+        })
+    }
+
+    /// Returns the fields that say `"format": "path"`, when there are any.
+    pub(crate) const fn paths(&self) -> Option<&PathFields> {
+        self.paths.as_ref()
+    }
+}
+
+fn one_line(message: &str) -> String {
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= 300 { line } else { line.chars().take(299).chain(['…']).collect() }
+}
