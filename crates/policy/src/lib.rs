@@ -4,7 +4,12 @@
 //! that was computed here, so that one decision bites everywhere.
 
 mod code;
+mod path;
 mod refusal;
 
 pub use code::Code;
+pub use path::{
+    Direction, Floor, FloorEntry, FloorKind, FsCeiling, FsGrant, FsReach, Jail, PathError, PathPattern,
+    PathReach, PathSet, Variables, normalise,
+};
 pub use refusal::Refusal;

@@ -1,0 +1,3 @@
+//! The laws of the policy algebra, over generated policies.
+
+mod path_laws;
