@@ -1,16 +1,58 @@
 //! The policy algebra of ringfence: what a tool declares, what an operator permits, and the grant that is both.
 //!
-//! Everything here is pure: no files, no sockets, no clock, no environment. Every enforcer consumes a grant
+//! Everything here is pure: no files, no sockets, no clock, no environment. Every enforcer consumes a [`Grant`]
 //! that was computed here, so that one decision bites everywhere.
+//!
+//! | asks | admits | decides |
+//! |---|---|---|
+//! | [`Target`], [`Host`] | [`HostPattern`], [`NetworkCeiling`] | [`NetworkGrant`] |
+//! | a normalised path | [`PathPattern`], [`FsCeiling`] | [`FsGrant`] |
+//! | a name | [`NamePattern`] | [`SecretSet`], [`BinarySet`], [`VariableSet`] |
+//!
+//! [`validate_registration`] says whether a declaration fits a personality, [`resolve_capabilities`] computes the
+//! grant, and [`Grant::judge`] answers one question.
 
 mod address;
+mod capability;
+mod class;
 mod code;
+mod command;
+mod declaration;
+mod grant;
 mod host;
+mod json;
+mod limit;
+mod name_set;
 mod network;
+mod path;
+mod personality;
+mod reach;
 mod refusal;
+mod tool_name;
+mod toolbox;
+mod validate;
 
 pub use address::{AddressClass, classify, is_public};
+pub use capability::{Capabilities, Network, Process, Storage, StorageKind, StorageScope, Surface};
+pub use class::{Approvals, Decision, Risk, Route, SafetyClass};
 pub use code::Code;
+pub use command::{CommandError, CommandTemplate};
+pub use declaration::{Builtin, Constraints, Declaration, Idempotency, IdempotencyMode, Runtime};
+pub use grant::{Grant, resolve_capabilities};
 pub use host::{Host, HostError, HostName, HostPattern, HostSet, HostShape, Target};
+pub use json::{JsonError, JsonLimits, parse_json};
+pub use limit::{LimitError, Limits, Size, Span};
+pub use name_set::{
+    Binary, BinarySet, NameError, NameKind, NamePattern, NameSet, SecretRef, SecretSet, Variable, VariableSet,
+};
 pub use network::{NetworkCeiling, NetworkGrant, Private};
+pub use path::{
+    Direction, Floor, FloorEntry, FloorKind, FsCeiling, FsGrant, FsReach, Jail, PathError, PathPattern, PathReach,
+    PathSet, Variables, normalise,
+};
+pub use personality::{Example, Personality};
+pub use reach::Reach;
 pub use refusal::Refusal;
+pub use tool_name::{ToolName, ToolNameError};
+pub use toolbox::{DocumentError, Toolbox, place_in_toml};
+pub use validate::{Gap, check_examples, validate_registration, validate_tools};

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::{
-    Builtin, Capabilities, CommandTemplate, Declaration, Direction, FsReach, Grant, NamePattern, PathReach,
+    Builtin, Capabilities, CommandTemplate, Declaration, Direction, FsReach, Grant, HostShape, NamePattern, PathReach,
     Personality, Runtime, Surface, ToolName, resolve_capabilities,
 };
 
@@ -126,7 +126,7 @@ impl Gaps<'_> {
     fn network(&mut self, capabilities: &Capabilities, personality: &Personality) {
         let Some(network) = &capabilities.network else { return };
         for pattern in network.allowed_hosts.iter() {
-            if !pattern.is_everything() && !personality.network.covers(pattern) {
+            if !matches!(pattern.shape(), HostShape::Everything) && !personality.network.hosts().covers(pattern) {
                 self.push(
                     Surface::Network.as_str(),
                     format!("host `{pattern}` is not covered by the personality"),
@@ -148,7 +148,7 @@ impl Gaps<'_> {
                 Direction::Write => ("fs_reach.write", "write"),
             };
             for pattern in declared.iter() {
-                if !pattern.is_expanded() {
+                if pattern.is_unexpanded() {
                     self.push(
                         place,
                         format!("path `{pattern}` holds a variable that was not expanded"),

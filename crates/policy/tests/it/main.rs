@@ -1,3 +1,4 @@
-//! Laws that the policy algebra keeps, checked on generated values.
+//! Integration tests of the policy algebra.
 
 mod host_laws;
+mod path_laws;

@@ -1,0 +1,307 @@
+//! The floor: paths that no list of directories reaches by accident.
+//!
+//! Keys, credentials, shell start-up files, git's hooks, kernel doors and ringfence's own files are refused in both
+//! directions, wherever they lie in a granted tree, until a personality names that very path as a literal. Naming a
+//! directory above is not enough, and naming `.ssh` does not give `.ssh/id_rsa`, which is on the floor by itself.
+//! Names are compared without regard to ASCII case, since some file systems do.
+
+use std::fmt;
+use std::path::Path;
+
+use super::glob::component_in_any_case;
+use super::normal::{components, is_within};
+use super::reach::Direction;
+use super::set::PathSet;
+
+/// The always-deny floor, a fixed table.
+#[derive(Clone, Copy, Debug)]
+pub struct Floor;
+
+/// One line of the floor.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct FloorEntry {
+    /// Components that a path holds in a row; from the root when it starts with a slash, else anywhere.
+    pub pattern: &'static str,
+    /// What it protects.
+    pub kind: FloorKind,
+    /// The only direction denied; both when absent.
+    pub only: Option<Direction>,
+}
+
+/// What a line of the floor protects.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum FloorKind {
+    /// Tokens and passwords of services.
+    Credential,
+    /// Files that git runs or obeys.
+    Git,
+    /// Private keys.
+    Key,
+    /// Doors into other processes, the kernel or the whole machine.
+    Machine,
+    /// Files that a shell runs when it starts.
+    Startup,
+    /// Ringfence's own state.
+    Store,
+}
+
+impl fmt::Display for FloorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Credential => "credential",
+            Self::Git => "git",
+            Self::Key => "key",
+            Self::Machine => "machine",
+            Self::Startup => "shell start-up",
+            Self::Store => "store",
+        })
+    }
+}
+
+impl Floor {
+    /// Returns the whole table.
+    pub fn entries() -> &'static [FloorEntry] {
+        ENTRIES
+    }
+
+    /// Returns the line that denies a normalised `path`, and the path up to the name it matched.
+    ///
+    /// A line is lifted by a literal of `named` that is at or below that name and at or above the path.
+    pub(super) fn denies<'a>(
+        path: &'a Path,
+        direction: Direction,
+        named: &PathSet,
+    ) -> Option<(&'static FloorEntry, &'a Path)> {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        let mut names = components(path)?;
+        let mut depth = 0;
+        loop {
+            for entry in ENTRIES {
+                let concerned = entry.only.is_none_or(|only| only == direction)
+                    && (depth == 0 || !entry.pattern.starts_with('/'));
+                if !concerned {
+                    continue;
+                }
+                let Some(length) = entry.run(names.clone()) else { continue };
+                let anchor = path.ancestors().nth(names.clone().count() - length).unwrap_or(path);
+                let at = anchor.as_os_str().as_encoded_bytes();
+                let lifted = named.iter().any(|pattern| {
+                    let root = pattern.root().as_os_str().as_encoded_bytes();
+                    pattern.is_literal() && is_within(root, at) && is_within(bytes, root)
+                });
+                if !lifted {
+                    return Some((entry, anchor));
+                }
+            }
+            names.next()?;
+            depth += 1;
+        }
+    }
+}
+
+impl FloorEntry {
+    /// Returns how many components match when the entry is laid on the first of `names`.
+    fn run<'a>(&self, mut names: impl Iterator<Item = &'a [u8]>) -> Option<usize> {
+        let mut length = 0;
+        for wanted in self.pattern.split('/').filter(|wanted| !wanted.is_empty()) {
+            if !component_in_any_case(wanted.as_bytes(), names.next()?) {
+                return None;
+            }
+            length += 1;
+        }
+        Some(length)
+    }
+}
+
+const fn both(kind: FloorKind, pattern: &'static str) -> FloorEntry {
+    FloorEntry { pattern, kind, only: None }
+}
+
+const fn writes(kind: FloorKind, pattern: &'static str) -> FloorEntry {
+    FloorEntry { pattern, kind, only: Some(Direction::Write) }
+}
+
+use FloorKind::{Credential, Git, Key, Machine, Startup, Store};
+
+const ENTRIES: &[FloorEntry] = &[
+    both(Key, ".ssh"),
+    both(Key, ".gnupg"),
+    both(Key, ".password-store"),
+    both(Key, ".age"),
+    both(Key, "id_dsa"),
+    both(Key, "id_ecdsa"),
+    both(Key, "id_ecdsa_sk"),
+    both(Key, "id_ed25519"),
+    both(Key, "id_ed25519_sk"),
+    both(Key, "id_rsa"),
+    both(Key, ".local/share/keyrings"),
+    both(Key, "library/keychains"),
+    both(Key, "/etc/ssh/ssh_host_*_key"),
+    both(Key, "/etc/ssl/private"),
+    both(Credential, ".aws"),
+    both(Credential, ".azure"),
+    both(Credential, ".boto"),
+    both(Credential, ".config/gcloud"),
+    both(Credential, ".config/gh/hosts.yml"),
+    both(Credential, ".config/doctl"),
+    both(Credential, ".config/hub"),
+    both(Credential, ".config/op"),
+    both(Credential, ".config/rclone/rclone.conf"),
+    both(Credential, ".cargo/credentials"),
+    both(Credential, ".cargo/credentials.toml"),
+    both(Credential, ".composer/auth.json"),
+    both(Credential, ".docker/config.json"),
+    both(Credential, ".gem/credentials"),
+    both(Credential, ".git-credentials"),
+    both(Credential, ".config/git/credentials"),
+    both(Credential, ".kube"),
+    both(Credential, ".m2/settings.xml"),
+    both(Credential, ".mozilla"),
+    both(Credential, ".config/google-chrome"),
+    both(Credential, ".config/chromium"),
+    both(Credential, ".my.cnf"),
+    both(Credential, ".mylogin.cnf"),
+    both(Credential, ".netrc"),
+    both(Credential, "_netrc"),
+    both(Credential, ".npmrc"),
+    both(Credential, ".oci"),
+    both(Credential, ".pgpass"),
+    both(Credential, ".pypirc"),
+    both(Credential, ".s3cfg"),
+    both(Credential, ".terraform.d/credentials.tfrc.json"),
+    both(Credential, ".terraformrc"),
+    both(Credential, ".vault-token"),
+    both(Credential, ".yarnrc.yml"),
+    both(Startup, ".bash_aliases"),
+    both(Startup, ".bash_login"),
+    both(Startup, ".bash_logout"),
+    both(Startup, ".bash_profile"),
+    both(Startup, ".bashrc"),
+    both(Startup, ".config/fish/conf.d"),
+    both(Startup, ".config/fish/config.fish"),
+    both(Startup, ".cshrc"),
+    both(Startup, ".kshrc"),
+    both(Startup, ".login"),
+    both(Startup, ".logout"),
+    both(Startup, ".profile"),
+    both(Startup, ".tcshrc"),
+    both(Startup, ".zlogin"),
+    both(Startup, ".zlogout"),
+    both(Startup, ".zprofile"),
+    both(Startup, ".zshenv"),
+    both(Startup, ".zshrc"),
+    writes(Startup, ".config/autostart"),
+    writes(Startup, ".config/systemd/user"),
+    writes(Startup, ".gitconfig"),
+    writes(Startup, ".config/git/config"),
+    writes(Startup, ".xprofile"),
+    writes(Startup, ".xinitrc"),
+    writes(Startup, ".xsessionrc"),
+    writes(Startup, "library/launchagents"),
+    writes(Startup, "/etc/profile"),
+    writes(Startup, "/etc/profile.d"),
+    writes(Startup, "/etc/bash.bashrc"),
+    writes(Startup, "/etc/cron*"),
+    writes(Startup, "/etc/ld.so.preload"),
+    writes(Startup, "/var/spool/cron"),
+    both(Git, ".git/hooks"),
+    both(Git, ".git/modules/*/hooks"),
+    writes(Git, ".git/config"),
+    writes(Git, ".git/config.worktree"),
+    writes(Git, ".git/info/attributes"),
+    writes(Git, ".git/modules/*/config"),
+    both(Machine, "/etc/gshadow"),
+    both(Machine, "/etc/gshadow-"),
+    both(Machine, "/etc/shadow"),
+    both(Machine, "/etc/shadow-"),
+    both(Machine, "/etc/sudoers"),
+    both(Machine, "/etc/sudoers.d"),
+    both(Machine, "/dev/kmem"),
+    both(Machine, "/dev/mem"),
+    both(Machine, "/dev/port"),
+    both(Machine, "/proc/kcore"),
+    both(Machine, "/proc/*/auxv"),
+    both(Machine, "/proc/*/cwd"),
+    both(Machine, "/proc/*/environ"),
+    both(Machine, "/proc/*/exe"),
+    both(Machine, "/proc/*/fd"),
+    both(Machine, "/proc/*/map_files"),
+    both(Machine, "/proc/*/maps"),
+    both(Machine, "/proc/*/mem"),
+    both(Machine, "/proc/*/root"),
+    both(Machine, "/proc/*/task"),
+    writes(Machine, "/proc"),
+    writes(Machine, "/sys"),
+    both(Machine, "/run/containerd/containerd.sock"),
+    both(Machine, "/run/crio/crio.sock"),
+    both(Machine, "/run/docker.sock"),
+    both(Machine, "/run/podman/podman.sock"),
+    both(Machine, "/run/user/*/docker.sock"),
+    both(Machine, "/run/user/*/podman/podman.sock"),
+    both(Machine, "/var/run/docker.sock"),
+    both(Machine, "/var/run/secrets/kubernetes.io"),
+    both(Machine, "/run/secrets"),
+    both(Store, ".ringfence"),
+];
+
+#[cfg(test)]
+mod tests {
+    use Direction::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn holds_until_the_very_path_is_named() {
+        #[rustfmt::skip]
+        let cases: &[(&str, Direction, &[&str], bool)] = &[
+            // path                        direction  personality                      denied
+            ("/home/u/.ssh",               Read,  &["/home/u"],                        true),
+            ("/home/u/.ssh/config",        Read,  &["/home/u"],                        true),
+            ("/home/u/.ssh/config",        Read,  &["/home/u/.ssh"],                   false),
+            ("/home/u/.ssh/config",        Read,  &["/home/u/.ssh/config"],            false),
+            ("/home/u/.ssh/config",        Read,  &["/home/u/.ssh/known_hosts"],       true),
+            ("/home/u/.ssh/config",        Read,  &["/home/*/.ssh"],                   true),
+            ("/home/u/.ssh/config",        Read,  &["/home/v/.ssh"],                   true),
+            ("/home/u/.ssh/id_rsa",        Read,  &["/home/u/.ssh"],                   true),
+            ("/home/u/.ssh/id_rsa",        Read,  &["/home/u/.ssh/id_rsa"],            false),
+            ("/home/u/.SSH/config",        Write, &["/home/u"],                        true),
+            ("/home/u/x.ssh",              Read,  &["/home/u"],                        false),
+            ("/w/id_ed25519",              Read,  &["/w"],                             true),
+            ("/w/id_ed25519.pub",          Read,  &["/w"],                             false),
+            ("/h/.config/gcloud/db",       Read,  &["/h"],                             true),
+            ("/h/.config/other",           Read,  &["/h"],                             false),
+            ("/h/.docker/config.json",     Read,  &["/h"],                             true),
+            ("/h/.docker/other.json",      Read,  &["/h"],                             false),
+            ("/h/.bashrc",                 Write, &["/h"],                             true),
+            ("/w/.git/hooks/pre-commit",   Write, &["/w"],                             true),
+            ("/w/.git/config",             Write, &["/w"],                             true),
+            ("/w/.git/config",             Read,  &["/w"],                             false),
+            ("/w/.git/HEAD",               Write, &["/w"],                             false),
+            ("/etc/shadow",                Read,  &["/etc"],                           true),
+            ("/etc/shadow",                Read,  &["/etc/shadow"],                    false),
+            ("/w/etc/shadow",              Read,  &["/w"],                             false),
+            ("/proc/self/environ",         Read,  &["/proc"],                          true),
+            ("/proc/1/mem",                Write, &["/proc"],                          true),
+            ("/proc/cpuinfo",              Read,  &["/proc"],                          false),
+            ("/var/run/docker.sock",       Write, &["/var"],                           true),
+            ("/w/.ringfence/audit.db",     Read,  &["/w"],                             true),
+            ("/",                          Read,  &["/"],                              false),
+        ];
+        for (path, direction, named, denied) in cases {
+            let named: PathSet =
+                named.iter().map(|text| text.parse::<super::super::PathPattern>().unwrap()).collect();
+            let verdict = Floor::denies(Path::new(path), *direction, &named);
+            assert_eq!(verdict.is_some(), *denied, "{direction} {path}: {verdict:?}");
+        }
+    }
+
+    #[test]
+    fn the_table_is_written_in_lower_case_and_once() {
+        let mut patterns: Vec<&str> = Floor::entries().iter().map(|entry| entry.pattern).collect();
+        assert!(patterns.iter().all(|pattern| *pattern == pattern.to_ascii_lowercase()));
+        let count = patterns.len();
+        patterns.sort_unstable();
+        patterns.dedup();
+        assert_eq!(patterns.len(), count);
+    }
+}
