@@ -1,1 +1,91 @@
-//! To be filled.
+//! Tools for AI agents that get exactly the reach they declared and their operator permits.
+//!
+//! A tool declares what it touches; a [`Personality`] sets the ceiling; the [`Grant`] is what both allow, and every
+//! handle a tool receives consumes that grant and nothing else. The paved path is three steps: make a [`tool()`],
+//! register it in a [`Registry`], [`call`](Registry::call) it in a [`Run`].
+//!
+//! ```
+//! use ringfence::{Backends, Call, HostFiles, Registry, Run, tool};
+//! use serde_json::json;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+//! let registry = Registry::builder()
+//!     .personality(serde_json::from_str(r#"{"fs_reach": {"read": ["/usr/share/dict"]}}"#)?)
+//!     .backends(Backends::none().files(HostFiles::new()))
+//!     .build();
+//! registry.register(
+//!     tool("first_line")
+//!         .description("The first line of a file")
+//!         .read_from_personality()
+//!         .input::<String>()
+//!         .output::<String>()
+//!         .run(|path, context| async move {
+//!             let text = context.fs()?.read(&path)?;
+//!             Ok(text.lines().next().unwrap_or_default().to_owned())
+//!         })?,
+//! )?;
+//!
+//! let run = Run::new("run-1", "session-1");
+//! let report = registry.call(&run, Call::new("first_line", json!("/etc/passwd"))).await;
+//! assert_eq!(
+//!     serde_json::to_value(&report.outcome)?,
+//!     json!({
+//!         "ok": false,
+//!         "code": "refused",
+//!         "error": "PATH_NOT_REACHABLE: read not permitted for /etc/passwd",
+//!         "refusal": "PATH_NOT_REACHABLE",
+//!     })
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod backend;
+mod budget;
+mod builder;
+mod builtin;
+mod context;
+mod digest;
+mod error;
+mod event;
+mod fs;
+mod gate;
+mod handle;
+mod interceptor;
+mod outcome;
+mod parallel;
+mod pipeline;
+mod port;
+mod registry;
+mod run;
+mod schema;
+mod tool;
+
+pub use backend::{Backends, needs_backends};
+pub use builder::{Missing, ToolBuildError, ToolBuilder, tool};
+pub use builtin::declared_tool;
+pub use context::Context;
+pub use error::ToolError;
+pub use event::{AuditSink, Event, MemoryAudit, Observer, Record};
+pub use fs::*;
+pub use gate::{GateMode, judge_arguments};
+pub use handle::{
+    KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets, SpawnOptions,
+};
+pub use interceptor::{Intercept, Interceptor, PendingCall};
+pub use outcome::{Failure, Outcome};
+pub use parallel::Batch;
+pub use pipeline::{CleanOutput, RawOutput, Registered};
+pub use port::{
+    Approval, ApprovalRequest, Approver, Claim, Clock, Environment, IdempotencyStore, Launch, Launcher, ManualClock,
+    MemoryApprover, MemoryIdempotency, MemoryStore, ProcessOutput, Secret, SecretError, SecretSource, Store,
+    StoreError, SystemClock, Verdict,
+};
+pub use registry::{Asker, Call, OnGaps, RegistrationError, Registry, RegistryBuilder, Report};
+pub use ringfence_egress as egress;
+pub use ringfence_policy as policy;
+pub use ringfence_policy::{Capabilities, Code, Declaration, Grant, Personality, Refusal};
+pub use run::{Run, RunBuilder};
+pub use schema::{Schema, SchemaError, Violation};
+pub use tool::Tool;

@@ -7,7 +7,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BinarySet, FsReach, HostSet, PathError, PathReach, SafetyClass, SecretSet, VariableSet, Variables};
+use crate::{
+    BinarySet, FsReach, HostSet, PathError, PathReach, SafetyClass, SecretSet, VariableSet, Variables,
+};
 
 /// The surfaces a tool touches.
 ///
@@ -72,10 +74,11 @@ impl Capabilities {
     /// Writing paths implies `write`, hosts imply `network`; a confined process alone raises nothing.
     pub fn implied_class(&self) -> SafetyClass {
         let talks = self.network.as_ref().is_some_and(|network| !network.allowed_hosts.is_empty());
-        let writes = self.fs_reach.as_ref().and_then(|reach| reach.write.as_ref()).is_some_and(|write| match write {
-            PathReach::FromPersonality => true,
-            PathReach::Listed(paths) => !paths.is_empty(),
-        });
+        let writes =
+            self.fs_reach.as_ref().and_then(|reach| reach.write.as_ref()).is_some_and(|write| match write {
+                PathReach::FromPersonality => true,
+                PathReach::Listed(paths) => !paths.is_empty(),
+            });
         match (talks, writes) {
             (true, _) => SafetyClass::Network,
             (false, true) => SafetyClass::Write,

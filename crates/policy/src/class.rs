@@ -159,7 +159,8 @@ mod tests {
 
     #[test]
     fn routes_fall_back_to_the_defaults_of_the_class() {
-        let approvals: Approvals = serde_json::from_str(r#"{"write": "human", "financial": "deny"}"#).unwrap();
+        let approvals: Approvals =
+            serde_json::from_str(r#"{"write": "human", "financial": "deny"}"#).unwrap();
         let decisions = SafetyClass::ALL.map(|class| approvals.decision(class));
         assert_eq!(
             decisions,

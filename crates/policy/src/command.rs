@@ -63,7 +63,8 @@ impl CommandTemplate {
             [] | [Piece::Literal(_)] => return Err(CommandError::Empty),
             _ => return Err(CommandError::ProgramFromValue(program.as_ref().to_owned())),
         };
-        let arguments = arguments.iter().map(|argument| pieces(argument.as_ref())).collect::<Result<_, _>>()?;
+        let arguments =
+            arguments.iter().map(|argument| pieces(argument.as_ref())).collect::<Result<_, _>>()?;
         Ok(Self { program, arguments })
     }
 
@@ -166,7 +167,9 @@ fn pieces(text: &str) -> Result<Vec<Piece>, CommandError> {
                 loop {
                     match rest.next() {
                         Some('}') if !name.is_empty() => break,
-                        Some(character) if character.is_alphanumeric() || matches!(character, '_' | '-' | '.') => {
+                        Some(character)
+                            if character.is_alphanumeric() || matches!(character, '_' | '-' | '.') =>
+                        {
                             name.push(character);
                         }
                         _ => return Err(brace()),
@@ -221,7 +224,8 @@ mod tests {
             (vec!["rg", "{p}"],                 json!({"p": ""}),              Ok(vec![""])),
         ];
         for (command, arguments, rendered) in cases {
-            let rendered = rendered.map(|list| list.into_iter().map(str::to_owned).collect()).map_err(str::to_owned);
+            let rendered =
+                rendered.map(|list| list.into_iter().map(str::to_owned).collect()).map_err(str::to_owned);
             assert_eq!(render(&command, &arguments), rendered, "{command:?} {arguments}");
         }
     }

@@ -41,7 +41,9 @@ pub struct Declaration {
 impl Declaration {
     /// Returns the declared class, or what the capabilities imply.
     pub fn class(&self) -> SafetyClass {
-        self.class.unwrap_or_else(|| self.capabilities.as_ref().map_or(SafetyClass::Privileged, Capabilities::implied_class))
+        self.class.unwrap_or_else(|| {
+            self.capabilities.as_ref().map_or(SafetyClass::Privileged, Capabilities::implied_class)
+        })
     }
 }
 

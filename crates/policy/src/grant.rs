@@ -5,8 +5,8 @@
 //! INVARIANT: a grant admits nothing that its declaration or its personality does not admit.
 
 use crate::{
-    BinarySet, Capabilities, Code, FsGrant, FsReach, HostPattern, HostShape, Network, NetworkGrant, PathReach, Personality, Process, Refusal,
-    SecretSet, Storage, VariableSet,
+    BinarySet, Capabilities, Code, FsGrant, FsReach, HostPattern, HostShape, Network, NetworkGrant,
+    PathReach, Personality, Process, Refusal, SecretSet, Storage, VariableSet,
 };
 
 /// What one call may reach. A surface that is `None` was not declared.
@@ -34,7 +34,9 @@ impl Grant {
     /// As [`resolve_capabilities`].
     pub fn ceiling(personality: &Personality) -> Result<Self, Refusal> {
         let everything = Capabilities {
-            network: Some(Network { allowed_hosts: std::iter::once(HostPattern::new(HostShape::Everything, None)).collect() }),
+            network: Some(Network {
+                allowed_hosts: std::iter::once(HostPattern::new(HostShape::Everything, None)).collect(),
+            }),
             secrets: Some(personality.secrets.clone().unwrap_or_default()),
             storage: None,
             fs_reach: Some(FsReach {

@@ -388,8 +388,14 @@ mod tests {
     #[test]
     fn agrees_with_serde_json_on_what_both_accept() {
         let texts = [
-            "null", " true ", "[1,-2,3.5,1e3,-0.0]", r#"{"a":{"b":[]},"c":""}"#, r#""\u00e9\ud83d\ude00\n\/""#,
-            "18446744073709551615", "-9223372036854775808", "5.0",
+            "null",
+            " true ",
+            "[1,-2,3.5,1e3,-0.0]",
+            r#"{"a":{"b":[]},"c":""}"#,
+            r#""\u00e9\ud83d\ude00\n\/""#,
+            "18446744073709551615",
+            "-9223372036854775808",
+            "5.0",
         ];
         for text in texts {
             let ours = parse_json(text, SMALL).unwrap();
@@ -436,7 +442,10 @@ mod tests {
         assert_eq!(parse_json(&many, SMALL).unwrap_err().message, "more than 20 values");
         let long = format!("\"{}\"", "a".repeat(2000));
         assert_eq!(parse_json(&long, SMALL).unwrap_err().message, "larger than 1000 bytes");
-        assert_eq!(SMALL.check(&Value::from("a".repeat(2000))).unwrap_err().message, "larger than 1000 bytes");
+        assert_eq!(
+            SMALL.check(&Value::from("a".repeat(2000))).unwrap_err().message,
+            "larger than 1000 bytes"
+        );
         assert_eq!(SMALL.check(&Value::from(vec![1; 30])).unwrap_err().message, "more than 20 values");
         SMALL.check(&serde_json::json!({"a": [1, {"b": 2}]})).unwrap();
         assert!(SMALL.check(&serde_json::json!([[[[[]]]]])).is_err());
@@ -444,7 +453,9 @@ mod tests {
 
     #[test]
     fn reads_ordinary_fractions_and_exponents() {
-        for (text, number) in [("1.5e1", 15.0), ("1.50", 1.5), ("100.000", 100.0), ("-0", 0.0), ("2E-2", 0.02)] {
+        for (text, number) in
+            [("1.5e1", 15.0), ("1.50", 1.5), ("100.000", 100.0), ("-0", 0.0), ("2E-2", 0.02)]
+        {
             assert_eq!(parse_json(text, SMALL).unwrap().as_f64(), Some(number), "{text}");
         }
     }

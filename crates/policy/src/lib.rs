@@ -31,6 +31,7 @@ mod refusal;
 mod tool_name;
 mod toolbox;
 mod validate;
+mod visited;
 
 pub use address::{AddressClass, classify, is_public};
 pub use capability::{Capabilities, Network, Process, Storage, StorageKind, StorageScope, Surface};
@@ -47,8 +48,8 @@ pub use name_set::{
 };
 pub use network::{NetworkCeiling, NetworkGrant, Private};
 pub use path::{
-    Direction, Floor, FloorEntry, FloorKind, FsCeiling, FsGrant, FsReach, Jail, PathError, PathPattern, PathReach,
-    PathSet, Variables, normalise,
+    Direction, Floor, FloorEntry, FloorKind, FsCeiling, FsGrant, FsReach, Jail, PathError, PathPattern,
+    PathReach, PathSet, Variables, normalise,
 };
 pub use personality::{Example, Personality};
 pub use reach::Reach;

@@ -9,6 +9,8 @@ use std::time::Duration;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::visited::visited;
+
 /// The limits of a call. What is absent is not limited by this side.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
@@ -108,7 +110,8 @@ impl FromStr for Span {
 
     fn from_str(text: &str) -> Result<Self, LimitError> {
         let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
-        let error = || LimitError { text: text.to_owned(), what: "duration such as `500ms`, `30s`, `2m` or `1h`" };
+        let error =
+            || LimitError { text: text.to_owned(), what: "duration such as `500ms`, `30s`, `2m` or `1h`" };
         let millis = scaled(text, &units).ok_or_else(error)?;
         if millis == 0 { Err(error()) } else { Ok(Self(Duration::from_millis(millis))) }
     }
@@ -119,7 +122,8 @@ impl FromStr for Size {
 
     fn from_str(text: &str) -> Result<Self, LimitError> {
         let units = [("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("", 1)];
-        let error = || LimitError { text: text.to_owned(), what: "size such as `512K`, `64M`, `1G` or plain bytes" };
+        let error =
+            || LimitError { text: text.to_owned(), what: "size such as `512K`, `64M`, `1G` or plain bytes" };
         scaled(text, &units).map(Self).ok_or_else(error)
     }
 }
@@ -169,7 +173,7 @@ impl Serialize for Size {
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+        visited(deserializer, "a duration, as a string", str::parse)
     }
 }
 
@@ -226,7 +230,8 @@ mod tests {
     #[test]
     fn the_tighter_limit_wins() {
         let tool = Limits { wall: Some("10s".parse().unwrap()), processes: Some(4), ..Limits::default() };
-        let operator = Limits { wall: Some("30s".parse().unwrap()), output: Some(Size(10)), ..Limits::default() };
+        let operator =
+            Limits { wall: Some("30s".parse().unwrap()), output: Some(Size(10)), ..Limits::default() };
         let both = tool.meet(&operator);
         assert_eq!((both.wall, both.processes, both.output), (tool.wall, Some(4), Some(Size(10))));
     }

@@ -11,6 +11,8 @@ use std::sync::Arc;
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::visited::visited;
+
 /// One entry of a [`NameSet`].
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum NamePattern {
@@ -133,8 +135,8 @@ fn unprintable(name: &str) -> Option<&'static str> {
 /// ```
 /// use ringfence_policy::SecretSet;
 ///
-/// let declared: SecretSet = ["prod/*"].into_iter().collect::<Result<_, _>>()?;
-/// let permitted: SecretSet = ["prod/db", "dev/db"].into_iter().collect::<Result<_, _>>()?;
+/// let declared = SecretSet::new(["prod/*"])?;
+/// let permitted = SecretSet::new(["prod/db", "dev/db"])?;
 /// let granted = declared.meet(&permitted);
 ///
 /// assert!(granted.admits("prod/db"));
@@ -155,6 +157,16 @@ pub type BinarySet = NameSet<Binary>;
 pub type VariableSet = NameSet<Variable>;
 
 impl<K: NameKind> NameSet<K> {
+    /// Makes a set of names and patterns.
+    ///
+    /// # Errors
+    ///
+    /// The first entry that the kind does not take.
+    pub fn new(names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, NameError> {
+        let patterns = names.into_iter().map(|name| Self::parse(name.as_ref())).collect::<Result<_, _>>()?;
+        Ok(Self::from_patterns(patterns))
+    }
+
     /// Says whether some entry admits `name`. A name the kind calls malformed is never admitted.
     pub fn admits(&self, name: &str) -> bool {
         !name.is_empty()
@@ -191,7 +203,9 @@ impl<K: NameKind> NameSet<K> {
         if !self.patterns.contains(&NamePattern::Any) {
             return self.clone();
         }
-        Self::from_patterns(self.patterns.iter().filter(|pattern| **pattern != NamePattern::Any).cloned().collect())
+        Self::from_patterns(
+            self.patterns.iter().filter(|pattern| **pattern != NamePattern::Any).cloned().collect(),
+        )
     }
 
     /// Goes through the entries in the order they were written.
@@ -221,12 +235,20 @@ impl<K: NameKind> NameSet<K> {
             return Err(error("is empty"));
         }
         if name.contains('*') {
-            return Err(error(if K::BELOW { "may hold `*` only as a final `/*`" } else { "may not contain `*`" }));
+            return Err(error(if K::BELOW {
+                "may hold `*` only as a final `/*`"
+            } else {
+                "may not contain `*`"
+            }));
         }
         if let Some(fault) = K::fault(name) {
             return Err(error(fault));
         }
-        Ok(if below { NamePattern::Below(format!("{name}/").into()) } else { NamePattern::Exact(name.into()) })
+        Ok(if below {
+            NamePattern::Below(format!("{name}/").into())
+        } else {
+            NamePattern::Exact(name.into())
+        })
     }
 }
 
@@ -237,12 +259,6 @@ pub struct NameError {
     noun: &'static str,
     text: String,
     fault: &'static str,
-}
-
-impl<'a, K: NameKind> FromIterator<&'a str> for Result<NameSet<K>, NameError> {
-    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> Self {
-        names.into_iter().map(NameSet::<K>::parse).collect::<Result<Vec<_>, _>>().map(NameSet::from_patterns)
-    }
 }
 
 impl<K> Clone for NameSet<K> {
@@ -321,8 +337,8 @@ struct Entry<K>(NamePattern, PhantomData<K>);
 
 impl<'de, K: NameKind> Deserialize<'de> for Entry<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        NameSet::<K>::parse(&text).map(|pattern| Self(pattern, PhantomData)).map_err(de::Error::custom)
+        visited(deserializer, "a name, as a string", NameSet::<K>::parse)
+            .map(|pattern| Self(pattern, PhantomData))
     }
 }
 
@@ -340,7 +356,7 @@ mod tests {
     use super::*;
 
     fn secrets(names: &[&str]) -> SecretSet {
-        names.iter().copied().collect::<Result<_, _>>().unwrap()
+        SecretSet::new(names).unwrap()
     }
 
     #[test]
@@ -396,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_wildcard_without_a_ceiling_is_worth_nothing() {
-        let declared: BinarySet = ["git", "*"].into_iter().collect::<Result<_, _>>().unwrap();
+        let declared = BinarySet::new(["git", "*"]).unwrap();
         assert!(declared.without_any().admits("git"));
         assert!(!declared.without_any().admits("rm"));
     }

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Approvals, BinarySet, FsCeiling, Limits, NetworkCeiling, PathError, Reach, SecretSet, ToolName, VariableSet,
-    Variables,
+    Approvals, BinarySet, FsCeiling, Limits, NetworkCeiling, PathError, Reach, SecretSet, ToolName,
+    VariableSet, Variables,
 };
 
 /// What a role may reach at most, whatever its tools declare.
@@ -162,9 +162,10 @@ mod tests {
 
     #[test]
     fn takes_the_spelling_of_the_source_documents() {
-        let seeds: Personality =
-            serde_json::from_str(r#"{"safety": {"network": {"allow": ["*.github.com"]}}, "toolset": ["grep"]}"#)
-                .unwrap();
+        let seeds: Personality = serde_json::from_str(
+            r#"{"safety": {"network": {"allow": ["*.github.com"]}}, "toolset": ["grep"]}"#,
+        )
+        .unwrap();
         let ours: Personality =
             serde_json::from_str(r#"{"network": {"allow": ["*.github.com"]}, "tools": ["grep"]}"#).unwrap();
         assert_eq!(seeds, ours);

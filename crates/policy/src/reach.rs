@@ -58,7 +58,9 @@ impl Grant {
             Reach::Binary(name) => self.judge_binary(name),
             Reach::Connect(authority) => self.judge_target(Target::from_authority(authority)),
             Reach::Env(name) => self.judge_variable(name),
-            Reach::Exists(path) | Reach::List(path) | Reach::Read(path) => self.judge_path(path, Direction::Read),
+            Reach::Exists(path) | Reach::List(path) | Reach::Read(path) => {
+                self.judge_path(path, Direction::Read)
+            }
             Reach::Secret(name) => self.judge_secret(name),
             Reach::Url(url) => self.judge_target(Target::from_url(url)),
             Reach::Write(path) => self.judge_path(path, Direction::Write),
@@ -74,7 +76,8 @@ impl Grant {
     }
 
     fn judge_path(&self, path: &Path, direction: Direction) -> Result<(), Refusal> {
-        let path = normalise(path).map_err(|error| Refusal::new(Code::PathNotReachable, error.to_string()))?;
+        let path =
+            normalise(path).map_err(|error| Refusal::new(Code::PathNotReachable, error.to_string()))?;
         match &self.fs {
             Some(fs) => fs.judge(&path, direction),
             None => crate::FsGrant::default().judge(&path, direction),
@@ -92,7 +95,9 @@ impl Grant {
         }
         let name = shown(name);
         Err(Refusal::new(Code::SecretNotDeclared, format!("{name} is not in the tool's declared secrets"))
-            .hint(format!("add `{name}` to the tool's `secrets` and, where it lists any, to the personality's")))
+            .hint(format!(
+                "add `{name}` to the tool's `secrets` and, where it lists any, to the personality's"
+            )))
     }
 
     /// Judges a binary by the name it is asked for.
@@ -120,8 +125,13 @@ impl Grant {
             return Ok(());
         }
         let name = shown(name);
-        Err(Refusal::new(Code::EnvironmentNotDeclared, format!("{name} is not in the tool's declared environment"))
-            .hint(format!("add `{name}` to the tool's `environment` and, where it lists any, to the personality's")))
+        Err(Refusal::new(
+            Code::EnvironmentNotDeclared,
+            format!("{name} is not in the tool's declared environment"),
+        )
+        .hint(format!(
+            "add `{name}` to the tool's `environment` and, where it lists any, to the personality's"
+        )))
     }
 }
 

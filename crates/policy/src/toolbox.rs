@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::json::line_and_column;
 use crate::{
-    Builtin, Capabilities, Constraints, Declaration, Gap, Idempotency, JsonLimits, Limits, Personality, Risk,
-    Runtime, SafetyClass, ToolName, Variables, parse_json,
+    Builtin, Capabilities, Constraints, Declaration, Gap, Idempotency, JsonLimits, Limits, PathError,
+    PathPattern, Personality, Risk, Runtime, SafetyClass, ToolName, Variables, parse_json,
 };
 
 /// A personality and its tools as they were written.
@@ -127,7 +127,11 @@ impl Toolbox {
         for entry in &self.tools {
             match entry.declaration(variables, &mut schema) {
                 Ok(declaration) if declarations.iter().any(|other| other.name == declaration.name) => {
-                    gaps.push(entry.gap("name", "another tool of this file has the same name".into(), "rename one"));
+                    gaps.push(entry.gap(
+                        "name",
+                        "another tool of this file has the same name".into(),
+                        "rename one",
+                    ));
                 }
                 Ok(declaration) => declarations.push(declaration),
                 Err(found) => gaps.extend(found),
@@ -148,15 +152,24 @@ impl Entry {
         schema: &mut impl FnMut(&str) -> Result<Value, String>,
     ) -> Result<Declaration, Vec<Gap>> {
         let mut gaps = Vec::new();
-        let mut load = |field: &'static str, source: &Schema, default: Option<Value>| match (source, default) {
+        let mut load = |field: &'static str, source: &Schema, default: Option<Value>| match (source, default)
+        {
             (Schema::Inline(value), _) => value.clone(),
             (Schema::Absent, Some(value)) => value,
             (Schema::Absent, None) => {
-                gaps.push(self.gap(field, format!("has no `{field}` schema"), "give a JSON Schema inline or a file name"));
+                gaps.push(self.gap(
+                    field,
+                    format!("has no `{field}` schema"),
+                    "give a JSON Schema inline or a file name",
+                ));
                 Value::Null
             }
             (Schema::File(file), _) => schema(file).unwrap_or_else(|error| {
-                gaps.push(self.gap(field, format!("schema file `{file}`: {error}"), "correct the file or its name"));
+                gaps.push(self.gap(
+                    field,
+                    format!("schema file `{file}`: {error}"),
+                    "correct the file or its name",
+                ));
                 Value::Null
             }),
         };
@@ -219,11 +232,13 @@ fn expand(text: &str, variables: &Variables) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        let (name, after) = after.split_once('}').ok_or_else(|| format!("`{text}` has `${{` without `}}`"))?;
-        let value = variables.value(name).map_err(|error| error.to_string())?;
-        let value = value.to_str().ok_or_else(|| format!("the value of `{name}` is not UTF-8"))?;
+        let (name, after) =
+            after.split_once('}').ok_or_else(|| format!("`{text}` has `${{` without `}}`"))?;
+        let variable: PathPattern =
+            format!("${{{name}}}").parse().map_err(|error: PathError| error.to_string())?;
+        let value = variable.expand(variables).map_err(|error| error.to_string())?;
         out.push_str(before);
-        out.push_str(&value.replace('{', "{{").replace('}', "}}"));
+        out.push_str(&value.as_str().replace('{', "{{").replace('}', "}}"));
         rest = after;
     }
     out.push_str(rest);
@@ -236,7 +251,8 @@ fn builtin_schemas(builtin: Builtin) -> (Value, Value) {
             "type": "object", "properties": properties, "required": required, "additionalProperties": false,
         })
     };
-    let path = |direction: &str| serde_json::json!({"type": "string", "format": "path", "direction": direction});
+    let path =
+        |direction: &str| serde_json::json!({"type": "string", "format": "path", "direction": direction});
     let text = serde_json::json!({"type": "string"});
     match builtin {
         Builtin::FetchUrl => (object(serde_json::json!({"url": text}), &["url"]), text),

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::{
-    Builtin, Capabilities, CommandTemplate, Declaration, Direction, FsReach, Grant, HostShape, NamePattern, PathReach,
-    Personality, Runtime, Surface, ToolName, resolve_capabilities,
+    Builtin, Capabilities, CommandTemplate, Declaration, Direction, FsReach, Grant, HostShape, NamePattern,
+    PathReach, Personality, Runtime, Surface, ToolName, resolve_capabilities,
 };
 
 /// One way in which a tool does not fit.
@@ -117,7 +117,9 @@ impl Gaps<'_> {
             let (class, implied) = (class.as_str(), implied.as_str());
             self.push(
                 "class",
-                format!("CLASS_UNDERSTATED: class `{class}` is lower than the capabilities imply (`{implied}`)"),
+                format!(
+                    "CLASS_UNDERSTATED: class `{class}` is lower than the capabilities imply (`{implied}`)"
+                ),
                 format!("set class = \"{implied}\" or higher, or leave it out"),
             );
         }
@@ -126,11 +128,15 @@ impl Gaps<'_> {
     fn network(&mut self, capabilities: &Capabilities, personality: &Personality) {
         let Some(network) = &capabilities.network else { return };
         for pattern in network.allowed_hosts.iter() {
-            if !matches!(pattern.shape(), HostShape::Everything) && !personality.network.hosts().covers(pattern) {
+            if !matches!(pattern.shape(), HostShape::Everything)
+                && !personality.network.hosts().covers(pattern)
+            {
                 self.push(
                     Surface::Network.as_str(),
                     format!("host `{pattern}` is not covered by the personality"),
-                    format!("add \"{pattern}\" to the personality's network.allow, or drop it from allowedHosts"),
+                    format!(
+                        "add \"{pattern}\" to the personality's network.allow, or drop it from allowedHosts"
+                    ),
                 );
             }
         }
@@ -215,7 +221,9 @@ impl Gaps<'_> {
                     Builtin::ListFiles | Builtin::ReadFile => {
                         ("fs_reach.read", reach.is_some_and(|reach| reach.read.is_some()))
                     }
-                    Builtin::WriteFile => ("fs_reach.write", reach.is_some_and(|reach| reach.write.is_some())),
+                    Builtin::WriteFile => {
+                        ("fs_reach.write", reach.is_some_and(|reach| reach.write.is_some()))
+                    }
                 };
                 if !declared {
                     self.push(
@@ -228,7 +236,12 @@ impl Gaps<'_> {
         }
     }
 
-    fn command(&mut self, template: &CommandTemplate, declaration: &Declaration, capabilities: &Capabilities) {
+    fn command(
+        &mut self,
+        template: &CommandTemplate,
+        declaration: &Declaration,
+        capabilities: &Capabilities,
+    ) {
         let binary = template.program();
         let declared = capabilities.process.as_ref().is_some_and(|own| {
             own.allowed_binaries.admits(binary) || own.allowed_binaries.covers(&NamePattern::Any)
@@ -245,7 +258,9 @@ impl Gaps<'_> {
             if !properties.is_some_and(|properties| properties.contains_key(placeholder)) {
                 self.push(
                     "command",
-                    format!("the command uses `{{{placeholder}}}`, which is not a property of the input schema"),
+                    format!(
+                        "the command uses `{{{placeholder}}}`, which is not a property of the input schema"
+                    ),
                     format!("add `{placeholder}` to input.properties, or write `{{{{` for a literal brace"),
                 );
             }

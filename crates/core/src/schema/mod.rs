@@ -16,7 +16,7 @@ use serde_json::Value;
 use cost::Cost;
 use graph::Graph;
 pub(crate) use graph::PathMark;
-pub(crate) use path_field::PathFields;
+pub(crate) use path_field::{PathFields, for_each_string};
 
 /// A compiled schema.
 ///

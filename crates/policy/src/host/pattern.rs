@@ -9,11 +9,11 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use ipnet::IpNet;
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Host, HostError, HostName, Target, text};
 use crate::address;
+use crate::visited::visited;
 
 /// Which hosts a pattern admits.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -255,7 +255,6 @@ impl Serialize for HostPattern {
 
 impl<'de> Deserialize<'de> for HostPattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'_, str>::deserialize(deserializer)?;
-        text.parse().map_err(D::Error::custom)
+        visited(deserializer, "a host pattern, as a string", str::parse)
     }
 }

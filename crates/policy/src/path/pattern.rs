@@ -13,12 +13,13 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::de::{self, Deserializer, Visitor};
+use serde::de::Deserializer;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::error::{PathError, shown};
 use super::variable::{Variable, Variables};
 use super::{cover, glob, normal};
+use crate::visited::visited;
 
 /// A path, or a glob of paths, that admits what it matches.
 ///
@@ -202,22 +203,7 @@ fn canonical(rest: &str, written: &str) -> Result<String, PathError> {
 
 impl<'de> Deserialize<'de> for PathPattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // A visitor, not `try_from`: only an error raised while the string is visited keeps its own line.
-        struct Text;
-
-        impl Visitor<'_> for Text {
-            type Value = PathPattern;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a path, as a string")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<PathPattern, E> {
-                text.parse().map_err(E::custom)
-            }
-        }
-
-        deserializer.deserialize_str(Text)
+        visited(deserializer, "a path, as a string", str::parse)
     }
 }
 

@@ -1,0 +1,128 @@
+//! Enforcement point 3: a declared surface without its backend is refused, never skipped.
+
+use std::sync::Arc;
+
+use ringfence_egress::Client;
+use ringfence_policy::{Capabilities, Code, Refusal, Surface, ToolName};
+
+use crate::fs::HostFiles;
+use crate::port::{Environment, Launcher, SecretSource, Store};
+
+/// What stands behind the scoped handles. Starts with nothing, so that every declared surface is refused.
+#[derive(Clone, Default)]
+#[must_use = "backends do nothing until a registry is built with them"]
+pub struct Backends {
+    pub(crate) network: Option<Client>,
+    pub(crate) secrets: Option<Arc<dyn SecretSource>>,
+    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) files: Option<HostFiles>,
+    pub(crate) launcher: Option<Arc<dyn Launcher>>,
+    pub(crate) environment: Option<Environment>,
+}
+
+impl Backends {
+    /// Starts with nothing.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Lets `network` work, through this client.
+    pub fn network(mut self, client: Client) -> Self {
+        self.network = Some(client);
+        self
+    }
+
+    /// Lets `secrets` work, from this source.
+    pub fn secrets(mut self, source: Arc<dyn SecretSource>) -> Self {
+        self.secrets = Some(source);
+        self
+    }
+
+    /// Lets `storage` work, in this store.
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Lets `fs_reach` work, on this machine's files.
+    pub fn files(mut self, files: HostFiles) -> Self {
+        self.files = Some(files);
+        self
+    }
+
+    /// Lets `process` work, inside this sandbox.
+    pub fn launcher(mut self, launcher: Arc<dyn Launcher>) -> Self {
+        self.launcher = Some(launcher);
+        self
+    }
+
+    /// Lets `environment` work, from these variables.
+    pub fn environment(mut self, environment: Environment) -> Self {
+        self.environment = Some(environment);
+        self
+    }
+
+    /// Says whether nothing is configured at all.
+    pub const fn is_empty(&self) -> bool {
+        self.network.is_none()
+            && self.secrets.is_none()
+            && self.store.is_none()
+            && self.files.is_none()
+            && self.launcher.is_none()
+            && self.environment.is_none()
+    }
+
+    const fn has(&self, surface: Surface) -> bool {
+        match surface {
+            Surface::Environment => self.environment.is_some(),
+            Surface::FsReach => self.files.is_some(),
+            Surface::Network => self.network.is_some(),
+            Surface::Process => self.launcher.is_some(),
+            Surface::Secrets => self.secrets.is_some(),
+            Surface::Storage => self.store.is_some(),
+        }
+    }
+
+    /// Refuses a tool that declares a surface whose backend is missing, naming the first.
+    pub(crate) fn missing_for(&self, tool: &ToolName, capabilities: &Capabilities) -> Option<Refusal> {
+        let missing = capabilities.surfaces().find(|surface| !self.has(*surface))?;
+        let message = if self.is_empty() {
+            format!("Tool {tool} declares capabilities but no capability backends are configured")
+        } else {
+            format!("Tool {tool} declares `{missing}` but no backend for it is configured: {}", needs(missing))
+        };
+        Some(Refusal::new(Code::NotAvailable, message))
+    }
+}
+
+const fn needs(surface: Surface) -> &'static str {
+    match surface {
+        Surface::Environment => "an environment snapshot",
+        Surface::FsReach => "host files",
+        Surface::Network => "an HTTP client",
+        Surface::Process => "a sandbox that starts processes",
+        Surface::Secrets => "a secret source",
+        Surface::Storage => "a key-value store",
+    }
+}
+
+/// Says whether a tool with these capabilities needs any backend.
+///
+/// The name is that of the source documents; `{}` needs none.
+pub fn needs_backends(capabilities: &Capabilities) -> bool {
+    capabilities.needs_backends()
+}
+
+impl std::fmt::Debug for Backends {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let all = [
+            Surface::Environment,
+            Surface::FsReach,
+            Surface::Network,
+            Surface::Process,
+            Surface::Secrets,
+            Surface::Storage,
+        ];
+        f.debug_set().entries(all.into_iter().filter(|surface| self.has(*surface))).finish()
+    }
+}

@@ -1,0 +1,123 @@
+//! The tools that ringfence brings along, and the tools of a toolbox that start a program.
+
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use ringfence_policy::{Builtin, CommandTemplate, Declaration, Runtime};
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::handle::SpawnOptions;
+use crate::tool::Tool;
+
+/// Makes the tool that a declaration of a toolbox describes.
+///
+/// # Errors
+///
+/// The declaration's runtime is code of this process, which a file cannot bring, or its command is malformed.
+pub fn declared_tool(declaration: Declaration) -> Result<Arc<dyn Tool>, ToolError> {
+    match &declaration.runtime {
+        Runtime::Builtin(builtin) => Ok(Arc::new(BuiltinTool { builtin: *builtin, declaration })),
+        Runtime::Command(command) => {
+            let template = CommandTemplate::parse(command)?;
+            Ok(Arc::new(CommandTool { template, declaration }))
+        }
+        Runtime::Native => Err(ToolError::new("the declaration says nothing of what runs when it is called")),
+    }
+}
+
+struct BuiltinTool {
+    builtin: Builtin,
+    declaration: Declaration,
+}
+
+impl Tool for BuiltinTool {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn call<'a>(&'a self, arguments: &'a Value, context: Context) -> BoxFuture<'a, Result<Value, ToolError>> {
+        async move {
+            let text = |name: &str| {
+                let value = arguments.get(name).and_then(Value::as_str).map(str::to_owned);
+                value.ok_or_else(|| ToolError::new(format!("the argument `{name}` must be a string")).not_executed())
+            };
+            match self.builtin {
+                Builtin::FetchUrl => {
+                    let response = context.fetch()?.get(&text("url")?).await?;
+                    let status = response.status();
+                    let body = response.text().await?;
+                    if status.is_success() {
+                        Ok(Value::String(body))
+                    } else {
+                        Err(ToolError::new(format!("the server answered {status}")))
+                    }
+                }
+                Builtin::ListFiles => {
+                    let (fs, path) = (context.fs()?, text("path")?);
+                    let names = blocking(move || fs.list(path)).await?;
+                    Ok(names.into_iter().map(|entry| entry.name.to_string_lossy().into_owned()).collect())
+                }
+                Builtin::ReadFile => {
+                    let (fs, path) = (context.fs()?, text("path")?);
+                    blocking(move || fs.read(path)).await.map(Value::String)
+                }
+                Builtin::WriteFile => {
+                    let (fs, path, content) = (context.fs()?, text("path")?, text("content")?);
+                    let length = content.len();
+                    blocking(move || fs.write(path, content)).await?;
+                    Ok(Value::String(format!("wrote {length} bytes")))
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Runs file work on a thread that may be blocked.
+async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, ToolError>
+where
+    T: Send + 'static,
+    E: Into<ToolError> + Send + 'static,
+{
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result.map_err(Into::into),
+        Err(_) => Err(ToolError::new("the runtime is shutting down")),
+    }
+}
+
+struct CommandTool {
+    template: CommandTemplate,
+    declaration: Declaration,
+}
+
+impl Tool for CommandTool {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn call<'a>(&'a self, arguments: &'a Value, context: Context) -> BoxFuture<'a, Result<Value, ToolError>> {
+        async move {
+            let empty = serde_json::Map::new();
+            let arguments = self.template.render(arguments.as_object().unwrap_or(&empty))?;
+            let process = context.process()?;
+            let options = SpawnOptions {
+                cwd: context.working_dir().map(std::path::Path::to_path_buf),
+                ..SpawnOptions::default()
+            };
+            let output = process.spawn(self.template.program(), &arguments, options).await?;
+            if output.exit_code != 0 {
+                let head: String = output.stderr.chars().take(2_000).collect();
+                return Err(ToolError::new(format!("exit code {}: {head}", output.exit_code)));
+            }
+            // A command that promises a structure writes it as JSON; any other output is its text.
+            let wants_text = self.declaration.output.get("type").and_then(Value::as_str) == Some("string");
+            match serde_json::from_str(&output.stdout) {
+                Ok(value) if !wants_text => Ok(value),
+                _ => Ok(Value::String(output.stdout)),
+            }
+        }
+        .boxed()
+    }
+}

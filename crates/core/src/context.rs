@@ -1,0 +1,174 @@
+//! What a tool's code receives: who calls, and the handles for what was granted.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ringfence_policy::{Code, Grant, Limits, Refusal, StorageScope, Surface, ToolName};
+use tokio_util::sync::CancellationToken;
+
+use crate::backend::Backends;
+use crate::fs::ScopedFs;
+use crate::handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets};
+use crate::run::Run;
+
+/// The context of one call. Cloning is cheap.
+///
+/// A handle exists only for a declared surface: asking for another is refused, so that a tool cannot reach what
+/// its declaration does not show.
+#[derive(Clone)]
+pub struct Context(Arc<Inner>);
+
+struct Inner {
+    tool: ToolName,
+    call: u64,
+    run: Run,
+    personality: Option<Arc<str>>,
+    grant: Arc<Grant>,
+    backends: Arc<Backends>,
+    limits: Limits,
+}
+
+impl Context {
+    pub(crate) fn new(
+        tool: ToolName,
+        call: u64,
+        run: Run,
+        personality: Option<Arc<str>>,
+        grant: Arc<Grant>,
+        backends: Arc<Backends>,
+        limits: Limits,
+    ) -> Self {
+        Self(Arc::new(Inner { tool, call, run, personality, grant, backends, limits }))
+    }
+
+    /// Returns the tool's name.
+    pub fn tool(&self) -> &ToolName {
+        &self.0.tool
+    }
+
+    /// Returns the number of the call, unique in its registry.
+    pub fn call(&self) -> u64 {
+        self.0.call
+    }
+
+    /// Returns the run the call belongs to.
+    pub fn run(&self) -> &Run {
+        &self.0.run
+    }
+
+    /// Returns the directory that relative paths start from, where there is one.
+    pub fn working_dir(&self) -> Option<&Path> {
+        self.0.run.working_dir()
+    }
+
+    /// Returns the token that is cancelled with the run, for tools that can stop early.
+    pub fn cancellation(&self) -> &CancellationToken {
+        self.0.run.cancellation()
+    }
+
+    /// Returns the grant, as data.
+    pub fn grant(&self) -> &Grant {
+        &self.0.grant
+    }
+
+    /// Returns the HTTP handle.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_AVAILABLE` when `network` was not declared.
+    pub fn fetch(&self) -> Result<ScopedFetch, Refusal> {
+        let client = self.declared(Surface::Network, self.0.grant.network.is_some(), &self.0.backends.network)?;
+        Ok(ScopedFetch::new(self.grant_arc(), client.clone()))
+    }
+
+    /// Returns the file handle.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_AVAILABLE` when `fs_reach` was not declared.
+    pub fn fs(&self) -> Result<ScopedFs, Refusal> {
+        let files = self.declared(Surface::FsReach, self.0.grant.fs.is_some(), &self.0.backends.files)?;
+        let grant = self.0.grant.fs.clone().unwrap_or_default();
+        Ok(ScopedFs::new(files, grant, self.working_dir().map(Path::to_path_buf)))
+    }
+
+    /// Returns the secrets handle.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_AVAILABLE` when `secrets` was not declared.
+    pub fn secrets(&self) -> Result<ScopedSecrets, Refusal> {
+        let source = self.declared(Surface::Secrets, self.0.grant.secrets.is_some(), &self.0.backends.secrets)?;
+        Ok(ScopedSecrets::new(self.grant_arc(), Arc::clone(source)))
+    }
+
+    /// Returns the process handle.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_AVAILABLE` when `process` was not declared.
+    pub fn process(&self) -> Result<ScopedProcess, Refusal> {
+        let launcher = self.declared(Surface::Process, self.0.grant.process.is_some(), &self.0.backends.launcher)?;
+        Ok(ScopedProcess::new(self.grant_arc(), Arc::clone(launcher), self.0.limits))
+    }
+
+    /// Returns the environment handle.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_AVAILABLE` when `environment` was not declared.
+    pub fn environment(&self) -> Result<ScopedEnvironment, Refusal> {
+        let granted = self.0.grant.environment.is_some();
+        let environment = self.declared(Surface::Environment, granted, &self.0.backends.environment)?;
+        Ok(ScopedEnvironment::new(self.grant_arc(), environment.clone()))
+    }
+
+    /// Returns the key-value handle, in the namespace of the declared scope.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_AVAILABLE` when `storage` was not declared.
+    pub fn store(&self) -> Result<KeyValueStore, Refusal> {
+        let store = self.declared(Surface::Storage, self.0.grant.storage.is_some(), &self.0.backends.store)?;
+        let storage = self.0.grant.storage.ok_or_else(|| self.undeclared(Surface::Storage))?;
+        let ttl = storage.ttl_seconds_default.map(Duration::from_secs);
+        Ok(KeyValueStore::new(Arc::clone(store), self.namespace(storage.scope), ttl))
+    }
+
+    fn namespace(&self, scope: StorageScope) -> Arc<str> {
+        match (scope, &self.0.personality) {
+            (StorageScope::ToolPrivate, _) => format!("tool:{}", self.0.tool).into(),
+            (StorageScope::Personality, Some(id)) => format!("personality:{id}").into(),
+            (StorageScope::Personality, None) | (StorageScope::Session, _) => self.0.run.session_namespace(),
+        }
+    }
+
+    fn grant_arc(&self) -> Arc<Grant> {
+        Arc::clone(&self.0.grant)
+    }
+
+    fn declared<'a, T>(
+        &self,
+        surface: Surface,
+        is_declared: bool,
+        backend: &'a Option<T>,
+    ) -> Result<&'a T, Refusal> {
+        backend.as_ref().filter(|_| is_declared).ok_or_else(|| self.undeclared(surface))
+    }
+
+    fn undeclared(&self, surface: Surface) -> Refusal {
+        Refusal::new(Code::NotAvailable, format!("Tool {} did not declare `{surface}`", self.0.tool))
+            .hint(format!("declare `{surface}` in the tool's capabilities"))
+    }
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context")
+            .field("tool", &self.0.tool)
+            .field("call", &self.0.call)
+            .field("grant", &self.0.grant)
+            .finish_non_exhaustive()
+    }
+}

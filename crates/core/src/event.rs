@@ -1,0 +1,167 @@
+//! What observers and the audit are told: exactly one outcome per call.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ringfence_policy::{Refusal, Risk, SafetyClass, ToolName};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::Value;
+
+use crate::outcome::Outcome;
+use crate::registry::Asker;
+
+/// The one record of a call that has ended. Nothing but the pipeline's last stage makes one.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub(crate) call: u64,
+    pub(crate) at: Duration,
+    pub(crate) run: Arc<str>,
+    pub(crate) session: Arc<str>,
+    pub(crate) tool: Arc<str>,
+    pub(crate) digest: Option<Arc<str>>,
+    pub(crate) class: Option<SafetyClass>,
+    pub(crate) risk: Risk,
+    pub(crate) asker: Asker,
+    pub(crate) arguments: Arc<Value>,
+    pub(crate) outcome: Outcome,
+    pub(crate) duration: Duration,
+    pub(crate) used_declared_capability: bool,
+}
+
+impl Record {
+    /// Returns the call's number.
+    pub const fn call(&self) -> u64 {
+        self.call
+    }
+
+    /// Returns the tool that was asked for, registered or not.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Returns the tool's risk.
+    pub const fn risk(&self) -> Risk {
+        self.risk
+    }
+
+    /// Returns how the call ended.
+    pub const fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// Returns the arguments the call ended with.
+    pub fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+
+    /// Returns how long the call took.
+    pub const fn duration(&self) -> Duration {
+        self.duration
+    }
+
+    /// Says whether the refusal came from a surface that the tool had declared.
+    pub const fn used_declared_capability(&self) -> bool {
+        self.used_declared_capability
+    }
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("call", &self.call)?;
+        map.serialize_entry("at_ms", &u64::try_from(self.at.as_millis()).unwrap_or(u64::MAX))?;
+        map.serialize_entry("run", &*self.run)?;
+        map.serialize_entry("session", &*self.session)?;
+        map.serialize_entry("tool", &*self.tool)?;
+        map.serialize_entry("tool_digest", &self.digest.as_deref())?;
+        map.serialize_entry("class", &self.class)?;
+        map.serialize_entry("risk", &self.risk)?;
+        map.serialize_entry("asker", &self.asker)?;
+        let outcome = match &self.outcome {
+            Outcome::Done(_) => "done",
+            Outcome::Failed(_) => "failed",
+            Outcome::Refused(_) => "refused",
+        };
+        map.serialize_entry("outcome", outcome)?;
+        map.serialize_entry("arguments", &*self.arguments)?;
+        map.serialize_entry("result", &self.outcome)?;
+        if let Outcome::Refused(refusal) = &self.outcome {
+            map.serialize_entry("used_declared_capability", &self.used_declared_capability)?;
+            map.serialize_entry("hint", &refusal.hint)?;
+        }
+        map.serialize_entry("duration_us", &u64::try_from(self.duration.as_micros()).unwrap_or(u64::MAX))?;
+        map.end()
+    }
+}
+
+/// What happens to calls.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// People were asked to agree; the outcome follows.
+    Asked {
+        /// The tool.
+        tool: &'a ToolName,
+        /// The digest they are asked about.
+        digest: &'a str,
+    },
+    /// The tool ran and did what was asked.
+    Called(&'a Record),
+    /// The tool ran and failed.
+    Failed(&'a Record),
+    /// The argument gate would have refused, but only observes.
+    Observed {
+        /// The tool.
+        tool: &'a ToolName,
+        /// What it would have said.
+        refusal: &'a Refusal,
+    },
+    /// The call was refused before the tool ran.
+    Refused(&'a Record),
+}
+
+/// Is told what happens. A panicking observer changes nothing for the call.
+pub trait Observer: Send + Sync {
+    /// Takes an event.
+    fn event(&self, event: Event<'_>);
+}
+
+impl<F: Fn(Event<'_>) + Send + Sync> Observer for F {
+    fn event(&self, event: Event<'_>) {
+        self(event);
+    }
+}
+
+/// Keeps the record of every call. An outcome that cannot be kept is withheld from the caller.
+pub trait AuditSink: Send + Sync {
+    /// Keeps one record.
+    ///
+    /// # Errors
+    ///
+    /// Why it could not be kept.
+    fn record(&self, record: &Record) -> Result<(), String>;
+}
+
+/// Records in memory, newest last.
+#[derive(Debug, Default)]
+pub struct MemoryAudit(Mutex<Vec<Record>>);
+
+impl MemoryAudit {
+    /// Returns the records so far.
+    pub fn records(&self) -> Vec<Record> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the records so far and forgets them.
+    pub fn take(&self) -> Vec<Record> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl AuditSink for MemoryAudit {
+    fn record(&self, record: &Record) -> Result<(), String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
+        Ok(())
+    }
+}

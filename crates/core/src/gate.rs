@@ -1,0 +1,220 @@
+//! The argument gate: paths in the arguments are judged before the tool runs.
+//!
+//! Every string of the arguments is looked at, however deep. Absolute paths, `~`, `file:` URLs and anything with a
+//! `..` component are paths wherever they stand; other strings are only where the schema says
+//! `"format": "path"`. Text is judged as text here; the handle judges again on the real file system.
+
+use std::path::{Path, PathBuf};
+
+use ringfence_policy::{Code, Direction, FsGrant, Refusal, normalise};
+use serde_json::Value;
+
+use crate::schema::{PathMark, Schema, for_each_string};
+
+/// What the gate does with a path that is not reachable.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum GateMode {
+    /// Refuses the call.
+    #[default]
+    Enforce,
+    /// Lets the call pass and tells observers.
+    Observe,
+    /// Does not look.
+    Off,
+}
+
+/// Judges every path in `arguments`.
+///
+/// # Errors
+///
+/// `PATH_NOT_REACHABLE` for the first path outside the grant.
+pub fn judge_arguments(
+    grant: &FsGrant,
+    arguments: &Value,
+    schema: Option<&Schema>,
+    working_dir: Option<&Path>,
+) -> Result<(), Refusal> {
+    let gate = Gate { grant, working_dir };
+    for_each_string(arguments, schema.and_then(Schema::paths), &mut |text, mark| gate.judge(text, mark))
+}
+
+struct Gate<'a> {
+    grant: &'a FsGrant,
+    working_dir: Option<&'a Path>,
+}
+
+impl Gate<'_> {
+    fn judge(&self, text: &str, mark: Option<PathMark>) -> Result<(), Refusal> {
+        let directions: &[Direction] = match mark {
+            Some(PathMark::One(Direction::Read)) => &[Direction::Read],
+            Some(PathMark::One(Direction::Write)) => &[Direction::Write],
+            Some(PathMark::Either) | None => &[Direction::Read, Direction::Write],
+        };
+        match self.candidate(text, mark.is_some()) {
+            Candidate::None => Ok(()),
+            Candidate::Refused(why) => Err(unreachable_path(text, directions, why)),
+            Candidate::Path(path) => {
+                let mut verdicts = directions.iter().map(|direction| self.grant.judge(&path, *direction));
+                let first = verdicts.next().unwrap_or(Ok(()));
+                if first.is_ok() || verdicts.any(|verdict| verdict.is_ok()) { Ok(()) } else { first }
+            }
+        }
+    }
+
+    fn candidate(&self, text: &str, marked: bool) -> Candidate {
+        if let Some(path) = file_url(text) {
+            return path;
+        }
+        let absolute = text.starts_with('/');
+        let climbs = text.split(['/', '\\']).any(|part| part == "..");
+        let home = text == "~" || (text.starts_with('~') && text.contains('/'));
+        if !absolute && !climbs && !home && !marked {
+            return Candidate::None;
+        }
+        if text.contains('\0') {
+            return Candidate::Refused("it contains a NUL character");
+        }
+        if home {
+            return Candidate::Refused("`~` is not expanded in arguments; write the absolute path");
+        }
+        if let Some(jail) = self.grant.jail() {
+            return match (absolute, climbs) {
+                (true, _) => Candidate::Refused("the tool takes paths relative to its jail only"),
+                (_, true) => Candidate::Refused("`..` may not stand in a path of a jailed tool"),
+                (false, false) => Candidate::Path(jail.join(text)),
+            };
+        }
+        let whole = match (absolute, self.working_dir) {
+            (true, _) => PathBuf::from(text),
+            (false, _) if climbs => return Candidate::Refused("a relative path may not contain `..`"),
+            (false, Some(directory)) => directory.join(text),
+            (false, None) => return Candidate::Refused("a relative path needs a working directory"),
+        };
+        normalise(&whole).map_or(Candidate::Refused("it is not a path"), Candidate::Path)
+    }
+}
+
+enum Candidate {
+    None,
+    Path(PathBuf),
+    Refused(&'static str),
+}
+
+/// A `file:` URL names a local path whatever its case and slashes.
+fn file_url(text: &str) -> Option<Candidate> {
+    let scheme = text.trim_start().get(..5)?;
+    if !scheme.eq_ignore_ascii_case("file:") {
+        return None;
+    }
+    let path = url::Url::parse(text.trim()).ok().and_then(|url| url.to_file_path().ok());
+    let path = path.and_then(|path| normalise(&path).ok());
+    Some(path.map_or(Candidate::Refused("it is not a local file URL"), Candidate::Path))
+}
+
+fn unreachable_path(text: &str, directions: &[Direction], why: &'static str) -> Refusal {
+    let direction = directions.first().copied().unwrap_or(Direction::Read);
+    let shown: String = text.chars().take(200).flat_map(char::escape_debug).collect();
+    Refusal::new(Code::PathNotReachable, format!("{direction} not permitted for {shown}")).hint(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn grant(declared: &str, ceiling: &str) -> FsGrant {
+        let declared = serde_json::from_str(declared).unwrap();
+        FsGrant::meet(&declared, &serde_json::from_str(ceiling).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn finds_paths_wherever_they_hide() {
+        let grant = grant(
+            r#"{"read": ["/srv/in"], "write": ["/srv/out"]}"#,
+            r#"{"read": ["/srv/in"], "write": ["/srv/out"]}"#,
+        );
+        #[rustfmt::skip]
+        let cases = [
+            (json!({"path": "/srv/in/a"}),                       true),
+            (json!({"path": "/srv/out/a"}),                      true),
+            (json!({"path": "/srv/in/../../etc/passwd"}),        false),
+            (json!({"path": "/srv/in/x/../a"}),                  true),
+            (json!({"path": "/etc/passwd"}),                     false),
+            (json!({"a": [{"b": [["/etc/passwd"]]}]}),           false),
+            (json!(["/etc/passwd"]),                             false),
+            (json!("/etc/passwd"),                               false),
+            (json!({"path": "../secret"}),                       false),
+            (json!({"path": "a/../../secret"}),                  false),
+            (json!({"path": "a\\..\\..\\secret"}),               false),
+            (json!({"path": "~"}),                               false),
+            (json!({"path": "~/.ssh/id_rsa"}),                   false),
+            (json!({"path": "~root/x"}),                         false),
+            (json!({"url": "file:///etc/passwd"}),               false),
+            (json!({"url": "FILE:/etc/passwd"}),                 false),
+            (json!({"url": " file:///etc/passwd"}),              false),
+            (json!({"url": "file:///srv/in/a%20b"}),             true),
+            (json!({"url": "file:///srv/in/%2e%2e/x"}),          false),
+            (json!({"url": "file://host/share"}),                false),
+            (json!({"text": "see ../docs, and etc/passwd"}),     true),
+            (json!({"text": "a~b ~ 3", "n": 3, "b": null}),      true),
+            (json!({"text": "wait...what", "v": "1..2"}),        true),
+            (json!({"text": "relative/file"}),                   true),
+            (json!({"text": "/srv/in\0/x"}),                     false),
+        ];
+        for (arguments, reachable) in cases {
+            let verdict = judge_arguments(&grant, &arguments, None, None);
+            assert_eq!(verdict.is_ok(), reachable, "{arguments}: {verdict:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_list_refuses_every_path() {
+        let grant = grant(r#"{"read": [], "write": []}"#, r#"{"read": ["/"], "write": ["/"]}"#);
+        assert!(judge_arguments(&grant, &json!({"path": "/srv/x"}), None, None).is_err());
+        assert!(judge_arguments(&grant, &json!({"text": "no path"}), None, None).is_ok());
+    }
+
+    #[test]
+    fn a_marked_field_is_a_path_in_its_direction() {
+        let grant = grant(
+            r#"{"read": ["/srv/in"], "write": ["/srv/out"]}"#,
+            r#"{"read": ["/srv/in"], "write": ["/srv/out"]}"#,
+        );
+        let schema = Schema::compile(&json!({
+            "properties": {
+                "from": {"$ref": "#/$defs/in"},
+                "to": {"type": "array", "items": {"format": "path", "direction": "write"}},
+                "any": {"anyOf": [{"type": "null"}, {"format": "path"}]},
+            },
+            "$defs": {"in": {"format": "path", "direction": "read"}},
+        }))
+        .unwrap();
+        #[rustfmt::skip]
+        let cases = [
+            (json!({"from": "/srv/in/a"}),     true),
+            (json!({"from": "/srv/out/a"}),    false),
+            (json!({"from": "a"}),             true),
+            (json!({"to": ["/srv/out/a"]}),    true),
+            (json!({"to": ["/srv/in/a"]}),     false),
+            (json!({"to": ["a"]}),             false),
+            (json!({"any": "/srv/out/a"}),     true),
+            (json!({"any": "/srv/x"}),         false),
+        ];
+        for (arguments, reachable) in cases {
+            let verdict = judge_arguments(&grant, &arguments, Some(&schema), Some(Path::new("/srv/in")));
+            assert_eq!(verdict.is_ok(), reachable, "{arguments}: {verdict:?}");
+        }
+    }
+
+    #[test]
+    fn a_jail_takes_relative_paths_only() {
+        let reach = r#"{"read": ["/srv/in"], "jail": true}"#;
+        let grant = grant(reach, r#"{"read": ["/srv/in"]}"#);
+        let schema = Schema::compile(&json!({"properties": {"path": {"format": "path", "direction": "read"}}})).unwrap();
+        for (path, reachable) in [("a/b", true), ("/srv/in/a", false), ("../in/a", false), ("a/../b", false)] {
+            let verdict = judge_arguments(&grant, &json!({"path": path}), Some(&schema), None);
+            assert_eq!(verdict.is_ok(), reachable, "{path}: {verdict:?}");
+        }
+    }
+}

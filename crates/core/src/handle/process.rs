@@ -1,0 +1,84 @@
+//! Processes, as far as their binaries were declared, and only through a sandbox.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ringfence_policy::{Grant, Limits, Refusal};
+
+use crate::error::ToolError;
+use crate::port::{Launch, Launcher, ProcessOutput};
+
+/// Starts granted binaries inside the sandbox. There is no way to start one outside it.
+#[derive(Clone)]
+pub struct ScopedProcess {
+    grant: Arc<Grant>,
+    launcher: Arc<dyn Launcher>,
+    limits: Limits,
+}
+
+/// How a process is started, beside its binary and arguments.
+#[derive(Clone, Debug, Default)]
+pub struct SpawnOptions {
+    /// The working directory, inside the grant.
+    pub cwd: Option<PathBuf>,
+    /// Variables to add; each name must be granted. The rest of the environment is empty.
+    pub env: BTreeMap<String, String>,
+    /// How long it may run; the call's own limit holds in any case.
+    pub timeout: Option<Duration>,
+    /// What it reads from its standard input.
+    pub stdin: Vec<u8>,
+}
+
+impl ScopedProcess {
+    pub(crate) fn new(grant: Arc<Grant>, launcher: Arc<dyn Launcher>, limits: Limits) -> Self {
+        Self { grant, launcher, limits }
+    }
+
+    /// Runs a binary to its end and returns what it wrote.
+    ///
+    /// # Errors
+    ///
+    /// `BINARY_NOT_ALLOWED` for a binary, `ENVIRONMENT_NOT_DECLARED` for a variable outside the grant; otherwise
+    /// what the sandbox says.
+    pub async fn spawn(
+        &self,
+        binary: &str,
+        arguments: &[String],
+        options: SpawnOptions,
+    ) -> Result<ProcessOutput, ToolError> {
+        self.grant.judge_binary(binary)?;
+        options.env.keys().try_for_each(|name| self.grant.judge_variable(name))?;
+        if let Some(argument) = arguments.iter().find(|argument| argument.contains('\0')) {
+            let shown = argument.replace('\0', "\u{fffd}");
+            return Err(ToolError::new(format!("argument `{shown}` contains a NUL character")));
+        }
+        let launch = Launch {
+            binary: binary.to_owned(),
+            arguments: arguments.to_vec(),
+            cwd: options.cwd,
+            environment: options.env,
+            timeout: options.timeout,
+            stdin: options.stdin,
+            limits: self.limits,
+            grant: Arc::clone(&self.grant),
+        };
+        self.launcher.launch(launch).await
+    }
+
+    /// Judges a binary without starting it.
+    ///
+    /// # Errors
+    ///
+    /// `BINARY_NOT_ALLOWED`.
+    pub fn check(&self, binary: &str) -> Result<(), Refusal> {
+        self.grant.judge_binary(binary)
+    }
+}
+
+impl std::fmt::Debug for ScopedProcess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ScopedProcess").field("granted", &self.grant.process).finish_non_exhaustive()
+    }
+}

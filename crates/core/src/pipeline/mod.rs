@@ -1,0 +1,18 @@
+//! A call's way through the house, one direction only.
+//!
+//! ```text
+//! Declaration ─ register ─► Registered ─ admit ─► Admitted ─ run ─► RawOutput ─ clean ─► CleanOutput ─ settle ─► Record
+//! ```
+//!
+//! Each stage is a type whose constructor belongs to the stage before, so that skipping a stage does not compile.
+
+mod admit;
+mod output;
+mod registered;
+mod settle;
+
+pub(crate) use admit::{Admission, Admitted, Desk};
+pub use output::{CleanOutput, RawOutput};
+pub use registered::Registered;
+pub(crate) use registered::{Fit, fit};
+pub(crate) use settle::Settling;

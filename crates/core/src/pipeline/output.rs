@@ -1,0 +1,151 @@
+//! What a tool returned, before and after cleaning.
+
+use serde_json::Value;
+
+/// What the tool returned. It has no accessor: only [`RawOutput::clean`] opens it.
+#[derive(Debug)]
+pub struct RawOutput(Value);
+
+/// What the model may see.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CleanOutput {
+    /// What the output schema describes.
+    value: Value,
+    /// The text of a value that is not a text itself.
+    text: Option<String>,
+}
+
+impl RawOutput {
+    pub(super) const fn new(value: Value) -> Self {
+        Self(value)
+    }
+
+    /// Makes the output fit to be seen: control characters that drive terminals are replaced, in the text and inside
+    /// every string and key of a structure.
+    pub fn clean(self) -> CleanOutput {
+        let value = cleaned(self.0);
+        let text = if value.is_string() { None } else { Some(value.to_string()) };
+        CleanOutput { value, text }
+    }
+}
+
+impl CleanOutput {
+    /// Returns the text for the model.
+    pub fn text(&self) -> &str {
+        self.text.as_deref().or(self.value.as_str()).unwrap_or_default()
+    }
+
+    /// Returns the structure, when the output is more than a text.
+    pub fn structured(&self) -> Option<&Value> {
+        (!self.value.is_string()).then_some(&self.value)
+    }
+
+    /// Returns the output as the JSON value that its schema describes.
+    pub(super) const fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// Returns the same output with a shorter text; a structure is kept whole.
+    pub(crate) fn with_text(&self, text: String) -> Self {
+        match self.structured() {
+            Some(structured) => Self { value: structured.clone(), text: Some(text) },
+            None => Self { value: Value::String(text), text: None },
+        }
+    }
+
+    /// Returns the output within a limit of bytes: the head of the text is kept, and no structure.
+    pub(super) fn limited(self, bytes: usize) -> Self {
+        if self.text().len() <= bytes {
+            return self;
+        }
+        let text = self.text();
+        let characters = text.char_indices().take_while(|(at, c)| at + c.len_utf8() <= bytes).count();
+        Self { value: Value::String(crate::budget::shorten(text, characters)), text: None }
+    }
+}
+
+fn cleaned(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(cleaned_text(text)),
+        Value::Array(list) => Value::Array(list.into_iter().map(cleaned).collect()),
+        Value::Object(map) if map.iter().all(|(key, value)| !is_unclean(key) && is_clean(value)) => Value::Object(map),
+        Value::Object(map) => {
+            Value::Object(map.into_iter().map(|(key, value)| (cleaned_text(key), cleaned(value))).collect())
+        }
+        plain @ (Value::Bool(_) | Value::Null | Value::Number(_)) => plain,
+    }
+}
+
+fn is_clean(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !is_unclean(text),
+        Value::Array(list) => list.iter().all(is_clean),
+        Value::Object(map) => map.iter().all(|(key, value)| !is_unclean(key) && is_clean(value)),
+        Value::Bool(_) | Value::Null | Value::Number(_) => true,
+    }
+}
+
+fn is_unclean(text: &str) -> bool {
+    // C0, DEL and C1 (0xC2 0x80..=0x9F in UTF-8); a plain byte scan decides for nearly every text.
+    let suspect = |byte: &u8| (*byte < 0x20 && !matches!(byte, b'\n' | b'\t')) || matches!(byte, 0x7f | 0xc2);
+    text.as_bytes().iter().any(suspect) && unclean_at(text).is_some()
+}
+
+fn unclean_at(text: &str) -> Option<usize> {
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let line_end = character == '\r' && characters.peek().is_some_and(|(_, next)| *next == '\n');
+        if character.is_control() && !matches!(character, '\n' | '\t') && !line_end {
+            return Some(at);
+        }
+    }
+    None
+}
+
+fn cleaned_text(text: String) -> String {
+    if !is_unclean(&text) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut rest = text.as_str();
+    while let Some(at) = unclean_at(rest) {
+        let (before, after) = rest.split_at(at);
+        out.push_str(before);
+        out.push(char::REPLACEMENT_CHARACTER);
+        rest = after.get(after.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn control_characters_do_not_reach_a_terminal() {
+        #[rustfmt::skip]
+        let cases = [
+            ("plain\ttext\n",            "plain\ttext\n"),
+            ("dos\r\nlines",             "dos\r\nlines"),
+            ("over\rwritten",            "over\u{fffd}written"),
+            ("\u{1b}[31mred\u{1b}[0m",   "\u{fffd}[31mred\u{fffd}[0m"),
+            ("c1 \u{9b}31m é ü",         "c1 \u{fffd}31m é ü"),
+            ("del\u{7f}nul\0",           "del\u{fffd}nul\u{fffd}"),
+        ];
+        for (raw, clean) in cases {
+            let once = RawOutput::new(json!(raw)).clean();
+            assert_eq!(once.text(), clean, "{raw:?}");
+            assert_eq!(RawOutput::new(json!(once.text())).clean(), once, "cleaning twice changes nothing");
+        }
+    }
+
+    #[test]
+    fn structures_are_cleaned_inside() {
+        let output = RawOutput::new(json!({"a\u{1b}": ["x\0", {"b": "\u{8}"}], "n": 1})).clean();
+        assert_eq!(output.structured(), Some(&json!({"a\u{fffd}": ["x\u{fffd}", {"b": "\u{fffd}"}], "n": 1})));
+        assert!(!output.text().contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,139 @@
+//! Stage one: a tool whose schemas compile and whose definition has a digest.
+
+use std::sync::Arc;
+
+use ringfence_policy::{
+    Capabilities, Code, Decision, Declaration, Gap, Grant, Limits, Personality, Refusal, SafetyClass,
+    resolve_capabilities, validate_registration,
+};
+
+use crate::backend::Backends;
+use crate::digest::digest;
+use crate::handle::ScopedEnvironment;
+use crate::schema::Schema;
+use crate::tool::Tool;
+
+/// A tool that has been registered.
+pub struct Registered {
+    pub(super) tool: Arc<dyn Tool>,
+    pub(super) input: Schema,
+    pub(super) output: Schema,
+    pub(super) class: SafetyClass,
+    pub(super) digest: Arc<str>,
+}
+
+impl Registered {
+    /// Takes a tool in. What is wrong with it is returned all at once.
+    pub(crate) fn new(tool: Arc<dyn Tool>) -> Result<Self, Vec<Gap>> {
+        let declaration = tool.declaration();
+        let mut gaps = Vec::new();
+        let mut schema = |field: &'static str, document| match Schema::compile(document) {
+            Ok(schema) => Some(schema),
+            Err(error) => {
+                gaps.push(Gap {
+                    tool: declaration.name.clone(),
+                    capability: field.into(),
+                    message: error.to_string(),
+                    fix: format!("correct the `{field}` schema"),
+                });
+                None
+            }
+        };
+        let input = schema("input", &declaration.input);
+        let output = schema("output", &declaration.output);
+        let digest = digest(declaration);
+        if let Err(error) = &digest {
+            gaps.push(Gap {
+                tool: declaration.name.clone(),
+                capability: "definition".into(),
+                message: format!("the definition has no digest: {error}"),
+                fix: "use numbers that every JSON reader sees alike".into(),
+            });
+        }
+        match (input, output, digest) {
+            (Some(input), Some(output), Ok(digest)) => {
+                let class = declaration.class();
+                Ok(Self { input, output, class, digest: digest.into(), tool })
+            }
+            _ => Err(gaps),
+        }
+    }
+
+    /// Returns what the tool says of itself.
+    pub fn declaration(&self) -> &Declaration {
+        self.tool.declaration()
+    }
+
+    pub(crate) fn is_available(&self, environment: &ScopedEnvironment) -> bool {
+        self.tool.is_available(environment)
+    }
+
+    /// Returns its class, declared or implied.
+    pub const fn class(&self) -> SafetyClass {
+        self.class
+    }
+
+    /// Returns the SHA-256 of its definition in hexadecimal.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+}
+
+impl std::fmt::Debug for Registered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registered").field("name", &self.declaration().name).finish_non_exhaustive()
+    }
+}
+
+/// How a tool fits the personality in force. Computed once for each pair, since both are immutable.
+#[derive(Debug)]
+pub(crate) struct Fit {
+    /// Enforcement point 2: declared ∩ permitted, or why there is no such thing.
+    pub(super) grant: Result<Arc<Grant>, Refusal>,
+    /// Enforcement point 3: the first declared surface whose backend is missing.
+    pub(super) missing: Option<Refusal>,
+    /// Enforcement point 1: where the declaration asks for more than the personality permits.
+    pub(crate) gaps: Vec<Gap>,
+    pub(crate) in_toolset: bool,
+    pub(super) decision: Decision,
+    pub(super) limits: Limits,
+}
+
+/// Fits a tool to a personality.
+pub(crate) fn fit(registered: &Registered, personality: &Personality, backends: &Backends) -> Fit {
+    let declaration = registered.declaration();
+    let nothing = Capabilities::default();
+    let capabilities = declaration.capabilities.as_ref().unwrap_or(&nothing);
+    let grant = resolve_capabilities(capabilities, personality).map(Arc::new);
+    if let (Ok(grant), Some(files)) = (&grant, &backends.files)
+        && let Some(fs) = &grant.fs
+    {
+        files.pin(fs);
+    }
+    Fit {
+        grant,
+        missing: backends.missing_for(&declaration.name, capabilities),
+        gaps: validate_registration(declaration, personality),
+        in_toolset: personality.permits_tool(declaration.name.as_str()),
+        decision: personality.approvals.decision(registered.class),
+        limits: declaration.limits.meet(&personality.limits),
+    }
+}
+
+impl Fit {
+    pub(crate) fn grant(&self) -> Option<Arc<Grant>> {
+        self.grant.as_ref().ok().cloned()
+    }
+
+    pub(super) fn not_permitted(&self, tool: &str) -> Option<Refusal> {
+        if !self.in_toolset {
+            return Some(
+                Refusal::new(Code::ToolNotPermitted, format!("tool `{tool}` is not in the personality's toolset"))
+                    .hint(format!("add \"{tool}\" to the personality's `tools`")),
+            );
+        }
+        let gap = self.gaps.first()?;
+        let message = format!("tool `{tool}` asks for more than the personality permits: {}", gap.message);
+        Some(Refusal::new(Code::ToolNotPermitted, message).hint(gap.fix.clone()))
+    }
+}

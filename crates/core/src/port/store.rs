@@ -1,0 +1,169 @@
+//! The port behind which tools keep keys and values, and its version in memory.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt, ready};
+
+use super::clock::{Clock, SystemClock};
+
+/// The longest key in bytes.
+const MAX_KEY: usize = 1_024;
+/// The largest value in bytes.
+const MAX_VALUE: usize = 1 << 20;
+/// How many keys one namespace may hold in memory.
+const MAX_KEYS: usize = 100_000;
+
+/// Why a store did not do what was asked.
+#[non_exhaustive]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum StoreError {
+    /// The namespace is full.
+    #[error("the namespace already holds {MAX_KEYS} keys")]
+    Full,
+    /// The key is empty, too long or holds a control character.
+    #[error("a key must be 1 to {MAX_KEY} bytes without control characters")]
+    Key,
+    /// The store cannot be reached.
+    #[error("the store cannot be reached: {0}")]
+    Unreachable(String),
+    /// The value is too large.
+    #[error("a value may have at most {MAX_VALUE} bytes")]
+    Value,
+}
+
+impl StoreError {
+    /// Checks a key and a value; every implementation applies the same rules.
+    ///
+    /// # Errors
+    ///
+    /// The rule that is broken.
+    pub fn check(key: &str, value: &str) -> Result<(), Self> {
+        if key.is_empty() || key.len() > MAX_KEY || key.chars().any(char::is_control) {
+            return Err(Self::Key);
+        }
+        if value.len() > MAX_VALUE { Err(Self::Value) } else { Ok(()) }
+    }
+}
+
+/// Keeps keys and values by namespace.
+pub trait Store: Send + Sync {
+    /// Returns a value that has not expired.
+    fn get<'a>(&'a self, namespace: &'a str, key: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
+
+    /// Stores a value, for `ttl` or for ever.
+    fn set<'a>(
+        &'a self,
+        namespace: &'a str,
+        key: &'a str,
+        value: &'a str,
+        ttl: Option<Duration>,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Removes a key.
+    fn delete<'a>(&'a self, namespace: &'a str, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Returns the keys with a prefix, sorted.
+    fn list<'a>(
+        &'a self,
+        namespace: &'a str,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
+
+    /// Drops a whole namespace, as when a session ends.
+    fn clear<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+}
+
+/// A store that forgets everything when the process ends.
+pub struct MemoryStore {
+    clock: Arc<dyn Clock>,
+    spaces: Mutex<BTreeMap<String, BTreeMap<String, Entry>>>,
+}
+
+struct Entry {
+    value: String,
+    /// When it expires, by the store's clock.
+    until: Option<Duration>,
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new(Arc::new(SystemClock))
+    }
+}
+
+impl MemoryStore {
+    /// Makes an empty store that expires entries by `clock`.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, spaces: Mutex::default() }
+    }
+
+    /// Runs `change` on a namespace after dropping what has expired in it.
+    fn within<T>(&self, namespace: &str, change: impl FnOnce(&mut BTreeMap<String, Entry>, Duration) -> T) -> T {
+        let now = self.clock.now();
+        let mut spaces = self.spaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let space = spaces.entry(namespace.to_owned()).or_default();
+        space.retain(|_, entry| entry.until.is_none_or(|until| until > now));
+        let result = change(space, now);
+        if space.is_empty() {
+            spaces.remove(namespace);
+        }
+        result
+    }
+}
+
+impl Store for MemoryStore {
+    fn get<'a>(&'a self, namespace: &'a str, key: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        let found = self.within(namespace, |space, _| space.get(key).map(|entry| entry.value.clone()));
+        ready(Ok(found)).boxed()
+    }
+
+    fn set<'a>(
+        &'a self,
+        namespace: &'a str,
+        key: &'a str,
+        value: &'a str,
+        ttl: Option<Duration>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let stored = StoreError::check(key, value).and_then(|()| {
+            self.within(namespace, |space, now| {
+                if space.len() >= MAX_KEYS && !space.contains_key(key) {
+                    return Err(StoreError::Full);
+                }
+                let until = ttl.map(|ttl| now.saturating_add(ttl));
+                space.insert(key.to_owned(), Entry { value: value.to_owned(), until });
+                Ok(())
+            })
+        });
+        ready(stored).boxed()
+    }
+
+    fn delete<'a>(&'a self, namespace: &'a str, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.within(namespace, |space, _| space.remove(key));
+        ready(Ok(())).boxed()
+    }
+
+    fn list<'a>(
+        &'a self,
+        namespace: &'a str,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        let keys = self.within(namespace, |space, _| {
+            let from = space.range(prefix.to_owned()..);
+            from.map(|(key, _)| key).take_while(|key| key.starts_with(prefix)).cloned().collect()
+        });
+        ready(Ok(keys)).boxed()
+    }
+
+    fn clear<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.within(namespace, |space, _| space.clear());
+        ready(Ok(())).boxed()
+    }
+}
+
+impl std::fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("MemoryStore")
+    }
+}

@@ -1,0 +1,440 @@
+//! The registry: tools, the personality in force, and the way in for calls.
+
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap};
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use ringfence_policy::{Gap, Personality, ToolName};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::backend::Backends;
+use crate::event::{AuditSink, Event, Observer};
+use crate::gate::GateMode;
+use crate::handle::ScopedEnvironment;
+use crate::interceptor::Interceptor;
+use crate::outcome::Outcome;
+use crate::pipeline::{Desk, Fit, Registered, Settling, fit};
+use crate::port::{Approver, Clock, IdempotencyStore, MemoryIdempotency, SystemClock};
+use crate::run::Run;
+use crate::tool::Tool;
+
+/// Who asks for a call.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Asker {
+    /// Code of the host.
+    Code,
+    /// A model.
+    #[default]
+    Model,
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug)]
+pub struct Call {
+    tool: Arc<str>,
+    arguments: Arc<Value>,
+    asker: Asker,
+    key: Option<String>,
+    deadline: Option<Duration>,
+}
+
+impl Call {
+    /// A model's call of a tool.
+    pub fn new(tool: impl Into<Arc<str>>, arguments: Value) -> Self {
+        Self { tool: tool.into(), arguments: Arc::new(arguments), asker: Asker::Model, key: None, deadline: None }
+    }
+
+    /// Says who asks.
+    #[must_use]
+    pub const fn asked_by(mut self, asker: Asker) -> Self {
+        self.asker = asker;
+        self
+    }
+
+    /// Gives the call an idempotency key.
+    #[must_use]
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Gives the call less time than its limits do.
+    #[must_use]
+    pub const fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    pub(crate) fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    pub(crate) fn tool_arc(&self) -> Arc<str> {
+        Arc::clone(&self.tool)
+    }
+
+    pub(crate) const fn asker(&self) -> Asker {
+        self.asker
+    }
+
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    pub(crate) fn deadline_or(&self, default: Duration) -> Duration {
+        self.deadline.unwrap_or(default)
+    }
+
+    pub(crate) fn take_arguments(&mut self) -> Arc<Value> {
+        std::mem::replace(&mut self.arguments, Arc::new(Value::Null))
+    }
+}
+
+/// How one call went.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The call's number, unique in its registry.
+    pub call: u64,
+    /// The tool that was asked for.
+    pub tool: Arc<str>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How long it took, waiting for people included.
+    pub duration: Duration,
+}
+
+/// Why a tool was not registered.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum RegistrationError {
+    /// Another tool has the name.
+    #[error("a tool named `{0}` is already registered")]
+    Duplicate(ToolName),
+    /// The declaration is faulty or asks for more than the personality permits.
+    #[error("tool does not fit: {}", listed(.0))]
+    Gaps(Vec<Gap>),
+}
+
+fn listed(gaps: &[Gap]) -> String {
+    gaps.iter().map(|gap| format!("{}: {}", gap.capability, gap.message)).collect::<Vec<_>>().join("; ")
+}
+
+/// What a registry does with a tool that asks for more than the personality permits.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum OnGaps {
+    /// Registers it and lets it run with what both allow.
+    Narrow,
+    /// Does not register it, and refuses its calls after the personality has changed.
+    #[default]
+    Refuse,
+}
+
+/// Tools and the policy they run under.
+///
+/// # Examples
+///
+/// ```
+/// use ringfence::{Call, Registry, Run, tool};
+/// use serde_json::json;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+/// let registry = Registry::builder().build();
+/// registry.register(
+///     tool("shout")
+///         .description("Say it louder")
+///         .input::<String>()
+///         .output::<String>()
+///         .run(|text, _context| async move { Ok(text.to_uppercase()) })?,
+/// )?;
+///
+/// let run = Run::new("run-1", "session-1");
+/// let report = registry.call(&run, Call::new("shout", json!("hello"))).await;
+/// assert_eq!(report.outcome.value(), Some("HELLO"));
+///
+/// let report = registry.call(&run, Call::new("shout", json!(7))).await;
+/// assert_eq!(report.outcome.envelope_code(), Some("input_invalid"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Registry {
+    parts: Parts,
+    policy: RwLock<Arc<Policy>>,
+    calls: AtomicU64,
+}
+
+/// What does not change while a registry lives.
+pub(crate) struct Parts {
+    pub(crate) backends: Arc<Backends>,
+    pub(crate) interceptors: Vec<Arc<dyn Interceptor>>,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
+    pub(crate) audit: Option<Arc<dyn AuditSink>>,
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) idempotency: Arc<dyn IdempotencyStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) gate: GateMode,
+    pub(crate) deadline: Duration,
+    pub(crate) refuses_gaps: bool,
+}
+
+impl Parts {
+    /// Tells observers; one that panics changes nothing.
+    pub(crate) fn tell(&self, event: Event<'_>) {
+        for observer in &self.observers {
+            let told = std::panic::catch_unwind(AssertUnwindSafe(|| observer.event(event)));
+            if told.is_err() {
+                tracing::error!("an observer panicked and was ignored");
+            }
+        }
+    }
+}
+
+/// The personality in force and how each tool fits it. Replaced as a whole.
+pub(crate) struct Policy {
+    personality: Arc<Personality>,
+    pub(crate) personality_id: Option<Arc<str>>,
+    entries: HashMap<ToolName, Entry>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    registered: Arc<Registered>,
+    fit: Arc<Fit>,
+}
+
+impl Registry {
+    /// Starts from nothing: no backends, no personality, a deadline of 30 seconds, the argument gate on.
+    pub fn builder() -> RegistryBuilder {
+        RegistryBuilder::default()
+    }
+
+    /// Registers a tool, or says everything that is wrong with it.
+    ///
+    /// # Errors
+    ///
+    /// See [`RegistrationError`]. Nothing is registered then.
+    pub fn register(&self, tool: impl Tool + 'static) -> Result<(), RegistrationError> {
+        self.register_shared(Arc::new(tool)).map(drop)
+    }
+
+    /// Registers a tool and returns where it was narrowed, if the registry narrows.
+    ///
+    /// # Errors
+    ///
+    /// See [`RegistrationError`].
+    pub fn register_shared(&self, tool: Arc<dyn Tool>) -> Result<Vec<Gap>, RegistrationError> {
+        let name = tool.declaration().name.clone();
+        let registered = Arc::new(Registered::new(tool).map_err(RegistrationError::Gaps)?);
+        let mut slot = self.policy.write().unwrap_or_else(PoisonError::into_inner);
+        if slot.entries.contains_key(&name) {
+            return Err(RegistrationError::Duplicate(name));
+        }
+        let fit = fit(&registered, &slot.personality, &self.parts.backends);
+        let gaps = fit.gaps.clone();
+        let undeclared = registered.declaration().capabilities.is_none();
+        if !gaps.is_empty() && (self.parts.refuses_gaps || undeclared) {
+            return Err(RegistrationError::Gaps(gaps));
+        }
+        let mut entries = slot.entries.clone();
+        entries.insert(name, Entry { registered, fit: Arc::new(fit) });
+        *slot = Arc::new(Policy {
+            personality: Arc::clone(&slot.personality),
+            personality_id: slot.personality_id.clone(),
+            entries,
+        });
+        Ok(gaps)
+    }
+
+    /// Puts another personality in force and returns the gaps of every registered tool under it.
+    ///
+    /// Calls in flight keep the grant they were admitted with; every later call is judged anew.
+    pub fn set_personality(&self, personality: Personality) -> Vec<Gap> {
+        let mut slot = self.policy.write().unwrap_or_else(PoisonError::into_inner);
+        let policy = Policy::new(personality, slot.entries.values().map(|entry| &entry.registered), &self.parts);
+        let gaps = policy.gaps();
+        *slot = Arc::new(policy);
+        gaps
+    }
+
+    /// Returns the tools that can be called: in the toolset, fitting, and available here. Sorted by name.
+    pub fn list(&self) -> Vec<Arc<Registered>> {
+        let policy = self.policy();
+        let callable = policy.entries.values().filter(|entry| {
+            entry.fit.in_toolset && (entry.fit.gaps.is_empty() || !self.parts.refuses_gaps) && self.is_available(entry)
+        });
+        let mut tools: Vec<_> = callable.map(|entry| Arc::clone(&entry.registered)).collect();
+        tools.sort_by(|one, other| one.declaration().name.cmp(&other.declaration().name));
+        tools
+    }
+
+    /// Returns the gaps of every registered tool, by tool.
+    pub fn gaps(&self) -> BTreeMap<ToolName, Vec<Gap>> {
+        let policy = self.policy();
+        let with_gaps = policy.entries.iter().filter(|(_, entry)| !entry.fit.gaps.is_empty());
+        with_gaps.map(|(name, entry)| (name.clone(), entry.fit.gaps.clone())).collect()
+    }
+
+    /// Calls a tool. Never panics; a call that is not done says why in its outcome.
+    pub async fn call(&self, run: &Run, call: Call) -> Report {
+        let policy = self.policy();
+        let registered = policy.entries.get(call.tool()).map(|entry| (&entry.registered, &*entry.fit));
+        let id = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        let desk = Desk { parts: &self.parts, policy: &policy, run, id };
+        Settling { desk, call, registered }.settle().await
+    }
+
+    fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn is_available(&self, entry: &Entry) -> bool {
+        let Some(grant) = entry.fit.grant() else { return false };
+        let environment = self.parts.backends.environment.clone().unwrap_or_default();
+        let environment = ScopedEnvironment::new(grant, environment);
+        let check = AssertUnwindSafe(|| entry.registered.is_available(&environment));
+        std::panic::catch_unwind(check).unwrap_or(false)
+    }
+}
+
+impl Policy {
+    fn new<'a>(
+        personality: Personality,
+        tools: impl Iterator<Item = &'a Arc<Registered>>,
+        parts: &Parts,
+    ) -> Self {
+        let entries = tools.map(|registered| {
+            let fit = Arc::new(fit(registered, &personality, &parts.backends));
+            (registered.declaration().name.clone(), Entry { registered: Arc::clone(registered), fit })
+        });
+        let entries = entries.collect();
+        let personality_id = personality.id.as_deref().map(Arc::from);
+        Self { personality: Arc::new(personality), personality_id, entries }
+    }
+
+    fn gaps(&self) -> Vec<Gap> {
+        let mut gaps: Vec<Gap> = self.entries.values().flat_map(|entry| entry.fit.gaps.iter().cloned()).collect();
+        gaps.sort_by(|one, other| one.tool.cmp(&other.tool));
+        gaps
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry").field("backends", &self.parts.backends).finish_non_exhaustive()
+    }
+}
+
+/// A registry that is being put together.
+#[must_use = "a builder does nothing until `build` is called"]
+#[derive(Default)]
+pub struct RegistryBuilder {
+    personality: Personality,
+    backends: Backends,
+    interceptors: Vec<Arc<dyn Interceptor>>,
+    observers: Vec<Arc<dyn Observer>>,
+    audit: Option<Arc<dyn AuditSink>>,
+    approver: Option<Arc<dyn Approver>>,
+    idempotency: Option<Arc<dyn IdempotencyStore>>,
+    clock: Option<Arc<dyn Clock>>,
+    gate: GateMode,
+    deadline: Option<Duration>,
+    on_gaps: OnGaps,
+}
+
+impl RegistryBuilder {
+    /// Sets the ceiling; without one, no host and no path is permitted.
+    pub fn personality(mut self, personality: Personality) -> Self {
+        self.personality = personality;
+        self
+    }
+
+    /// Sets what stands behind the handles; without them, every declared surface is refused.
+    pub fn backends(mut self, backends: Backends) -> Self {
+        self.backends = backends;
+        self
+    }
+
+    /// Adds an interceptor; they are asked in the order they were added.
+    pub fn interceptor(mut self, interceptor: Arc<dyn Interceptor>) -> Self {
+        self.interceptors.push(interceptor);
+        self
+    }
+
+    /// Adds an observer.
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observers.push(observer);
+        self
+    }
+
+    /// Sets where every outcome is kept.
+    pub fn audit(mut self, audit: Arc<dyn AuditSink>) -> Self {
+        self.audit = Some(audit);
+        self
+    }
+
+    /// Sets who is asked for approval; without one, such calls are refused `APPROVAL_REQUIRED`.
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
+    /// Sets where idempotency keys are kept; the default forgets them with the process.
+    pub fn idempotency(mut self, store: Arc<dyn IdempotencyStore>) -> Self {
+        self.idempotency = Some(store);
+        self
+    }
+
+    /// Sets the clock that dates records.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Switches the argument gate; it enforces by default.
+    pub const fn gate(mut self, gate: GateMode) -> Self {
+        self.gate = gate;
+        self
+    }
+
+    /// Sets the longest any call may take; 30 seconds by default.
+    pub const fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// Says what happens to tools that ask for too much; they are refused by default.
+    pub const fn on_gaps(mut self, on_gaps: OnGaps) -> Self {
+        self.on_gaps = on_gaps;
+        self
+    }
+
+    /// Builds the registry, without tools.
+    pub fn build(self) -> Registry {
+        let parts = Parts {
+            backends: Arc::new(self.backends),
+            interceptors: self.interceptors,
+            observers: self.observers,
+            audit: self.audit,
+            approver: self.approver,
+            idempotency: self.idempotency.unwrap_or_else(|| Arc::new(MemoryIdempotency::default())),
+            clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
+            gate: self.gate,
+            deadline: self.deadline.unwrap_or(Duration::from_secs(30)),
+            refuses_gaps: self.on_gaps == OnGaps::Refuse,
+        };
+        let policy = Policy::new(self.personality, std::iter::empty(), &parts);
+        Registry { parts, policy: RwLock::new(Arc::new(policy)), calls: AtomicU64::new(0) }
+    }
+}
+
+/// What a panic said, as far as it is text.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message").chars().take(200).collect()
+}

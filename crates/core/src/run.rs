@@ -1,0 +1,173 @@
+//! A run: one agent invocation, which is where constraints count.
+//!
+//! INVARIANT: a reservation that was not dispatched gives its count back, so that a refused call costs nothing.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ringfence_policy::{Code, Constraints, Refusal, ToolName};
+use tokio_util::sync::CancellationToken;
+
+/// One agent invocation. Cloning shares its counters.
+#[derive(Clone, Debug)]
+pub struct Run(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    id: Arc<str>,
+    session: Arc<str>,
+    proposer: Arc<str>,
+    working_dir: Option<PathBuf>,
+    cancellation: CancellationToken,
+    counts: Mutex<HashMap<ToolName, Count>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    started: u32,
+    completed: u32,
+}
+
+impl Run {
+    /// Starts a run of a session, proposed by `agent`, without a working directory.
+    pub fn new(id: impl Into<Arc<str>>, session: impl Into<Arc<str>>) -> Self {
+        Self::builder(id, session).start()
+    }
+
+    /// Describes a run before it starts.
+    pub fn builder(id: impl Into<Arc<str>>, session: impl Into<Arc<str>>) -> RunBuilder {
+        RunBuilder(Inner {
+            id: id.into(),
+            session: session.into(),
+            proposer: "agent".into(),
+            working_dir: None,
+            cancellation: CancellationToken::new(),
+            counts: Mutex::default(),
+        })
+    }
+
+    /// Returns the run's name.
+    pub fn id(&self) -> &Arc<str> {
+        &self.0.id
+    }
+
+    /// Returns the session's name.
+    pub fn session(&self) -> &Arc<str> {
+        &self.0.session
+    }
+
+    /// Returns who proposes.
+    pub fn proposer(&self) -> &Arc<str> {
+        &self.0.proposer
+    }
+
+    /// Returns the directory that relative paths start from.
+    pub fn working_dir(&self) -> Option<&Path> {
+        self.0.working_dir.as_deref()
+    }
+
+    /// Cancels the run: calls in flight end `CANCELLED`, later ones are refused.
+    pub fn cancel(&self) {
+        self.0.cancellation.cancel();
+    }
+
+    /// Returns the token that [`Run::cancel`] cancels.
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.0.cancellation
+    }
+
+    pub(crate) fn session_namespace(&self) -> Arc<str> {
+        format!("session:{}", self.0.session).into()
+    }
+
+    /// Counts a call against the tool's constraints, before anything else is spent on it.
+    pub(crate) fn reserve(&self, tool: &ToolName, constraints: &Constraints) -> Result<Reservation, Refusal> {
+        let mut counts = self.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = constraints
+            .only_after
+            .iter()
+            .find(|needed| counts.get(*needed).is_none_or(|count| count.completed == 0));
+        if let Some(needed) = missing {
+            let message = format!("tool `{tool}` may run only after `{needed}` has completed in this run");
+            return Err(Refusal::new(Code::ConstraintViolated, message));
+        }
+        let count = match counts.get_mut(tool) {
+            Some(count) => count,
+            None => counts.entry(tool.clone()).or_default(),
+        };
+        if let Some(max) = constraints.max_invocations
+            && count.started >= max
+        {
+            let message = format!("tool `{tool}` may run at most {max} times in one run");
+            return Err(Refusal::new(Code::ConstraintViolated, message));
+        }
+        count.started += 1;
+        Ok(Reservation { run: self.clone(), tool: tool.clone(), dispatched: false })
+    }
+}
+
+/// A run that has not started.
+#[must_use = "a run starts with `start`"]
+#[derive(Debug)]
+pub struct RunBuilder(Inner);
+
+impl RunBuilder {
+    /// Names who proposes the calls of this run; that name can approve none of them.
+    pub fn proposed_by(mut self, proposer: impl Into<Arc<str>>) -> Self {
+        self.0.proposer = proposer.into();
+        self
+    }
+
+    /// Sets the directory that relative paths start from.
+    pub fn in_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.0.working_dir = Some(directory.into());
+        self
+    }
+
+    /// Ends the run when this token is cancelled.
+    pub fn cancelled_by(mut self, cancellation: CancellationToken) -> Self {
+        self.0.cancellation = cancellation;
+        self
+    }
+
+    /// Starts the run.
+    pub fn start(self) -> Run {
+        Run(Arc::new(self.0))
+    }
+}
+
+/// A call that was counted and has not ended.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    run: Run,
+    tool: ToolName,
+    dispatched: bool,
+}
+
+impl Reservation {
+    /// The tool's code is about to run, so the count stands whatever comes of it.
+    pub(crate) const fn dispatch(&mut self) {
+        self.dispatched = true;
+    }
+
+    /// The call was done, so tools that wait for it may run.
+    pub(crate) fn complete(self) {
+        self.change(|count| count.completed += 1);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Count)) {
+        let mut counts = self.run.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.tool) {
+            change(count);
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if !self.dispatched {
+            self.change(|count| count.started = count.started.saturating_sub(1));
+        }
+    }
+}
