@@ -82,7 +82,7 @@ where
     // A client that has had enough closes early.
     let _written = stream.write_all(&response).await;
     if response.windows(HOLD.len()).any(|window| window == HOLD) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
     let _closed = stream.shutdown().await;
 }

@@ -71,12 +71,8 @@ async fn only_a_certificate_for_that_very_host_is_trusted() {
         let error = fetch(client, host, server).await.unwrap_err();
         assert!(matches!(error, EgressError::Tls { .. }), "{host}: {error}");
         assert_eq!(error.code(), Code::ExecutionFailed);
-        assert!(
-            !server.seen().iter().any(|request| request.contains(&format!("{host}:{}", server.port())))
-                || std::ptr::eq(server, &named)
-                || std::ptr::eq(server, &numbered)
-        );
     }
+    assert!(other.seen().iter().all(|seen| seen == "(no handshake)"));
 }
 
 #[tokio::test]
