@@ -21,29 +21,14 @@ struct Case {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
+#[rustfmt::skip]
 enum Input {
-    Connect {
-        authority: String,
-    },
-    Dns {
-        host: String,
-        answers: Vec<IpAddr>,
-    },
-    Intersect {
-        declared: Vec<String>,
-        permitted: Vec<String>,
-        host: String,
-    },
-    Rebind {
-        host: String,
-        first: Vec<IpAddr>,
-    },
-    Redirect {
-        chain: Vec<String>,
-    },
-    Url {
-        url: String,
-    },
+    Connect { authority: String },
+    Dns { host: String, answers: Vec<String> },
+    Intersect { declared: Vec<String>, permitted: Vec<String>, host: String },
+    Rebind { host: String, first: Vec<String>, second: Vec<String> },
+    Redirect { chain: Vec<String> },
+    Url { url: String },
     #[serde(other)]
     Other,
 }
@@ -81,10 +66,16 @@ async fn decide(case: &Case) -> Option<bool> {
     let judge = |target: Target| grant.judge(&target).is_ok();
     match &case.input {
         Input::Connect { authority } => Some(Target::from_authority(authority).is_ok_and(judge)),
-        Input::Dns { host, answers } => Some(pins(&grant, host, answers).await),
+        Input::Dns { host, answers } => Some(pinned(&grant, host, answers).await.is_some()),
         Input::Intersect { host, .. } => Some(Target::from_url(&format!("https://{host}/")).is_ok_and(judge)),
-        // The first answer is public and is pinned; what counts is that nobody asks for the second.
-        Input::Rebind { host, first } => Some(!pins(&grant, host, first).await),
+        // Whatever becomes of the first answer, the second is never dialled.
+        Input::Rebind { host, first, second } => {
+            let pinned = pinned(&grant, host, first).await.unwrap_or_default();
+            let fresh = second.iter().filter(|answer| !first.contains(answer));
+            Some(
+                fresh.filter_map(|answer| answer.parse().ok()).any(|answer: IpAddr| pinned.contains(&answer)),
+            )
+        }
         Input::Redirect { chain } => Some(follows(&grant, chain)),
         Input::Url { url } => Some(Target::from_url(url).is_ok_and(judge)),
         Input::Other => None,
@@ -95,17 +86,19 @@ fn set(patterns: &[String]) -> Result<HostSet, ringfence_policy::HostError> {
     patterns.iter().map(|text| text.parse::<HostPattern>()).collect()
 }
 
-async fn pins(grant: &NetworkGrant, host: &str, answers: &[IpAddr]) -> bool {
-    let Ok(target) = Target::from_authority(&format!("{host}:443")) else { return false };
-    let mut table = StaticResolver::new();
-    if let Ok(name) = host.parse() {
-        table = table.with(name, answers.iter().copied());
-    }
+/// Returns the addresses that would be dialled. An answer that is no address fails the lookup.
+async fn pinned(grant: &NetworkGrant, host: &str, answers: &[String]) -> Option<Vec<IpAddr>> {
+    let target = Target::from_authority(&format!("{host}:443")).ok()?;
+    let answers: Result<Vec<IpAddr>, _> = answers.iter().map(|text| text.parse()).collect();
+    let table = match (host.parse(), answers) {
+        (Ok(name), Ok(answers)) => StaticResolver::new().with(name, answers),
+        _ => StaticResolver::new(),
+    };
     let table = Arc::new(table);
     let dialer = Dialer::new(Arc::clone(&table) as Arc<dyn Resolver>);
-    let pinned = dialer.pin(grant, &target).await;
+    let pinned = dialer.pin(grant, &target).await.ok()?;
     assert!(table.asked() <= 1);
-    pinned.is_ok_and(|pinned| pinned.iter().all(|address| answers.contains(&address.ip())))
+    Some(pinned.iter().map(|address| address.ip()).collect())
 }
 
 fn follows(grant: &NetworkGrant, chain: &[String]) -> bool {

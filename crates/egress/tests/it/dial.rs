@@ -133,3 +133,10 @@ async fn literal_addresses_need_no_lookup() {
     assert_eq!(send(&["*"]).await.unwrap_err().code(), Code::HostNotAllowed);
     assert!(server.seen()[0].contains(&format!("host: 127.0.0.1:{}\r\n", server.port())));
 }
+
+#[test]
+fn exchanges_may_move_between_threads() {
+    fn movable<T: Send>(_: &T) {}
+    let (client, grant) = (Client::builder().build(), grant(&[], &[]));
+    movable(&async { client.send(&grant, Request::get("https://one.acme.io/")?).await?.text().await });
+}

@@ -76,6 +76,22 @@ async fn only_a_certificate_for_that_very_host_is_trusted() {
 }
 
 #[tokio::test]
+async fn extra_roots_stand_beside_the_platforms() {
+    let authority = Authority::new();
+    let server =
+        Server::start_with("127.0.0.1", Some(authority.acceptor("one.acme.io")), |_| ok("sealed")).await;
+    let builder = || {
+        let dialer = Dialer::new(Arc::new(resolver(&[("one.acme.io", &["127.0.0.1"])])));
+        Client::builder().dialer(dialer)
+    };
+    let extended = builder().extra_roots([authority.root()]).build();
+    assert_eq!(fetch(&extended, "one.acme.io", &server).await.unwrap(), "sealed");
+    // Without a store on this machine there are no roots at all, which refuses as well.
+    let error = fetch(&builder().build(), "one.acme.io", &server).await.unwrap_err();
+    assert!(matches!(error, EgressError::Tls { .. } | EgressError::TlsRoots { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn encryption_is_not_dropped_on_the_way() {
     let plain = Server::start("127.0.0.1", |_| ok("in the clear")).await;
     let location = format!("http://one.acme.io:{}/", plain.port());
