@@ -3,8 +3,10 @@
 //! INVARIANT: the limit counts decoded bytes, and decoding goes on only as fast as they are taken, so that a small
 //! message cannot unfold into a large one.
 
-use std::io;
+use std::io::{self, ErrorKind::UnexpectedEof};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder};
 use bytes::{Bytes, BytesMut};
@@ -33,7 +35,11 @@ pub(crate) struct Body {
 }
 
 enum Source {
-    Decoded(Pin<Box<dyn AsyncRead + Send>>),
+    Decoded {
+        reader: Pin<Box<dyn AsyncRead + Send>>,
+        /// Whether anything came: nothing at all is an empty body in every encoding.
+        fed: Arc<AtomicBool>,
+    },
     Plain(BodyDataStream<Incoming>),
 }
 
@@ -46,7 +52,7 @@ impl Body {
         } else {
             headers.remove(header::CONTENT_ENCODING);
             headers.remove(header::CONTENT_LENGTH);
-            Source::Decoded(decoded(incoming, &encodings, limit))
+            decoded(incoming, &encodings, limit)
         };
         Ok(Self { source, limit, taken: 0 })
     }
@@ -54,11 +60,15 @@ impl Body {
     /// Returns the next piece, or none at the end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
         let chunk = match &mut self.source {
-            Source::Decoded(reader) => {
+            Source::Decoded { reader, fed } => {
                 let mut buffer = BytesMut::with_capacity(CHUNK);
-                let read =
-                    reader.read_buf(&mut buffer).await.map_err(|error| self::failed(error, self.limit))?;
-                (read > 0).then(|| buffer.freeze())
+                match reader.read_buf(&mut buffer).await {
+                    Ok(0) => None,
+                    Ok(_) => Some(buffer.freeze()),
+                    // The decoder misses its header; a broken connection is an error of another kind.
+                    Err(error) if error.kind() == UnexpectedEof && !fed.load(Ordering::Relaxed) => None,
+                    Err(error) => return Err(failed(error, self.limit)),
+                }
             }
             Source::Plain(stream) => stream.next().await.transpose().map_err(EgressError::Exchange)?,
         };
@@ -97,9 +107,12 @@ fn encodings(headers: &HeaderMap) -> Result<Vec<Encoding>, EgressError> {
     if found.len() > LAYERS { Err(EgressError::Encodings { limit: LAYERS }) } else { Ok(found) }
 }
 
-fn decoded(incoming: Incoming, encodings: &[Encoding], limit: u64) -> Pin<Box<dyn AsyncRead + Send>> {
+fn decoded(incoming: Incoming, encodings: &[Encoding], limit: u64) -> Source {
+    let fed = Arc::new(AtomicBool::new(false));
+    let feeding = Arc::clone(&fed);
     let mut left = limit.saturating_add(WIRE_SLACK);
     let wire = incoming.into_data_stream().map_err(io::Error::other).and_then(move |chunk| {
+        feeding.store(true, Ordering::Relaxed);
         let size = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
         let fits = left.checked_sub(size);
         left = fits.unwrap_or(0);
@@ -117,7 +130,7 @@ fn decoded(incoming: Incoming, encodings: &[Encoding], limit: u64) -> Pin<Box<dy
             Encoding::Zlib => Box::pin(BufReader::new(ZlibDecoder::new(reader))),
         };
     }
-    reader
+    Source::Decoded { reader, fed }
 }
 
 fn failed(error: io::Error, limit: u64) -> EgressError {

@@ -66,6 +66,18 @@ async fn layers_are_undone_and_counted() {
 }
 
 #[tokio::test]
+async fn an_empty_body_is_empty_however_it_is_encoded() {
+    for encoding in ["br", "deflate", "gzip"] {
+        let server = Server::start("127.0.0.1", move |_| {
+            let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked";
+            format!("{head}\r\ncontent-encoding: {encoding}\r\n\r\n0\r\n\r\n").into_bytes()
+        })
+        .await;
+        assert_eq!(fetch(&client(), &server, 100).await.unwrap().text().await.unwrap(), "", "{encoding}");
+    }
+}
+
+#[tokio::test]
 async fn a_bomb_stops_at_the_limit() {
     for encoding in ["br", "deflate", "gzip"] {
         let bomb = encoded(encoding, &vec![0; 16 << 20]).await;
@@ -111,7 +123,11 @@ async fn a_body_that_breaks_off_is_a_failure() {
     half.truncate(20);
     let gzip =
         Server::start("127.0.0.1", move |_| response("200 OK", "content-encoding: gzip\r\n", &half)).await;
-    for server in [plain, gzip] {
+    let none = Server::start("127.0.0.1", |_| {
+        b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 9\r\n\r\n".to_vec()
+    })
+    .await;
+    for server in [plain, gzip, none] {
         let error = fetch(&client(), &server, 100).await.unwrap().bytes().await.unwrap_err();
         assert_eq!(error.code(), Code::ExecutionFailed, "{error}");
     }
