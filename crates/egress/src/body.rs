@@ -3,7 +3,7 @@
 //! INVARIANT: the limit counts decoded bytes, and decoding goes on only as fast as they are taken, so that a small
 //! message cannot unfold into a large one.
 
-use std::io::{self, ErrorKind::UnexpectedEof};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ pub(crate) struct Body {
 enum Source {
     Decoded {
         reader: Pin<Box<dyn AsyncRead + Send>>,
-        /// Whether anything came: nothing at all is an empty body in every encoding.
+        /// Whether anything came, be it an error: nothing at all is an empty body in every encoding.
         fed: Arc<AtomicBool>,
     },
     Plain(BodyDataStream<Incoming>),
@@ -65,8 +65,7 @@ impl Body {
                 match reader.read_buf(&mut buffer).await {
                     Ok(0) => None,
                     Ok(_) => Some(buffer.freeze()),
-                    // The decoder misses its header; a broken connection is an error of another kind.
-                    Err(error) if error.kind() == UnexpectedEof && !fed.load(Ordering::Relaxed) => None,
+                    Err(_) if !fed.load(Ordering::Relaxed) => None,
                     Err(error) => return Err(failed(error, self.limit)),
                 }
             }
@@ -111,8 +110,8 @@ fn decoded(incoming: Incoming, encodings: &[Encoding], limit: u64) -> Source {
     let fed = Arc::new(AtomicBool::new(false));
     let feeding = Arc::clone(&fed);
     let mut left = limit.saturating_add(WIRE_SLACK);
-    let wire = incoming.into_data_stream().map_err(io::Error::other).and_then(move |chunk| {
-        feeding.store(true, Ordering::Relaxed);
+    let stream = incoming.into_data_stream().inspect(move |_| feeding.store(true, Ordering::Relaxed));
+    let wire = stream.map_err(io::Error::other).and_then(move |chunk| {
         let size = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
         let fits = left.checked_sub(size);
         left = fits.unwrap_or(0);
