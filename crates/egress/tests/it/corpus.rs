@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use ringfence_egress::{Dialer, Request, Resolver, StaticResolver, StatusCode};
-use ringfence_policy::{HostPattern, HostSet, NetworkCeiling, NetworkGrant, Private, Target};
+use ringfence_policy::{Host, HostPattern, HostSet, NetworkCeiling, NetworkGrant, Private, Target};
 use serde::Deserialize;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpora/hosts.jsonl");
@@ -67,7 +67,10 @@ async fn decide(case: &Case) -> Option<bool> {
     match &case.input {
         Input::Connect { authority } => Some(Target::from_authority(authority).is_ok_and(judge)),
         Input::Dns { host, answers } => Some(pinned(&grant, host, answers).await.is_some()),
-        Input::Intersect { host, .. } => Some(Target::from_url(&format!("https://{host}/")).is_ok_and(judge)),
+        Input::Intersect { host, .. } => Some(match host.parse() {
+            Ok(address) => judge(Target::new(Host::Address(address), 443)),
+            Err(_) => Target::from_url(&format!("https://{host}/")).is_ok_and(judge),
+        }),
         // Whatever becomes of the first answer, the second is never dialled.
         Input::Rebind { host, first, second } => {
             let pinned = pinned(&grant, host, first).await.unwrap_or_default();
@@ -104,6 +107,9 @@ async fn pinned(grant: &NetworkGrant, host: &str, answers: &[String]) -> Option<
 fn follows(grant: &NetworkGrant, chain: &[String]) -> bool {
     let Some((first, rest)) = chain.split_first() else { return false };
     let Ok(mut request) = Request::get(first) else { return false };
+    if rest.len() > 10 {
+        return false; // the client's own limit
+    }
     for location in rest {
         if grant.judge(request.target()).is_err() {
             return false;
