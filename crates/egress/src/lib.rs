@@ -1,1 +1,49 @@
-//! To be filled.
+//! Outbound connections that a grant admits: judge, resolve once, refuse or pin, dial.
+//!
+//! This crate is the only one that opens outbound sockets. [`Dialer::dial`] is the one way to do so, and it
+//! takes a [`NetworkGrant`](ringfence_policy::NetworkGrant): the name is judged, resolved once, every answer is
+//! judged, and only the judged addresses are dialled. [`Client`] speaks HTTP/1.1 over it and treats each redirect
+//! as a new request against the same grant.
+//!
+//! What the client does not do: HTTP/2, connection reuse, proxies, cookies, or anything an environment variable
+//! says, except that the platform's own certificate lookup honours `SSL_CERT_FILE` and `SSL_CERT_DIR` where the
+//! platform does.
+//!
+//! # Examples
+//!
+//! ```
+//! use ringfence_egress::{Client, Request};
+//! use ringfence_policy::{Code, NetworkGrant};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let client = Client::builder().build();
+//! let nothing = NetworkGrant::default();
+//!
+//! let refused = client.send(&nothing, Request::get("https://api.stripe.com/")?).await.unwrap_err();
+//!
+//! assert_eq!(refused.code(), Code::HostNotAllowed); // refused before any lookup
+//! assert_eq!(refused.to_string(), "HOST_NOT_ALLOWED: api.stripe.com is not in the declared allowedHosts");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod body;
+mod client;
+mod dial;
+mod error;
+mod redirect;
+mod request;
+mod resolve;
+mod response;
+mod tls;
+
+pub use bytes::Bytes;
+pub use client::{Client, ClientBuilder};
+pub use dial::{Dialer, Pinned};
+pub use error::EgressError;
+pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+pub use request::Request;
+pub use resolve::{Resolver, Resolving, StaticResolver, SystemResolver};
+pub use response::Response;
+pub use rustls::pki_types::CertificateDer;

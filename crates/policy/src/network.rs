@@ -164,6 +164,10 @@ fn refusal(message: String) -> Refusal {
 mod tests {
     use super::*;
 
+    /// Declared, allowed, private, asked for, admitted.
+    type Case =
+        (&'static [&'static str], &'static [&'static str], &'static [&'static str], &'static str, bool);
+
     fn grant(declared: &[&str], allow: &[&str], private: &[&str]) -> NetworkGrant {
         let set = |patterns: &[&str]| patterns.iter().map(|text| text.parse().unwrap()).collect::<HostSet>();
         let private = Private::parse(private.iter().copied()).unwrap();
@@ -173,7 +177,7 @@ mod tests {
     #[test]
     fn private_space_is_reached_only_when_named() {
         #[rustfmt::skip]
-        let cases: &[(&[&str], &[&str], &[&str], &str, bool)] = &[
+        let cases: &[Case] = &[
             // declared       allow             private            target             admitted
             (&["*"],          &["*"],           &[],               "10.0.0.5:80",     false),
             (&["10.0.0.5"],   &["*"],           &[],               "10.0.0.5:80",     false),

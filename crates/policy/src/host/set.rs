@@ -35,8 +35,8 @@ impl HostSet {
         self.iter().any(|pattern| pattern.matches(target))
     }
 
-    /// Tells whether some pattern admits the host on some port.
-    pub(crate) fn admits_host(&self, host: &Host) -> bool {
+    /// Tells whether some pattern admits the host on some port: enough to answer for its name, not to dial it.
+    pub fn admits_host(&self, host: &Host) -> bool {
         self.iter().any(|pattern| pattern.matches_host(host))
     }
 

@@ -196,6 +196,7 @@ fn refused_patterns_say_what_is_wrong() {
         ("me@acme.io",           "`me@acme.io` has user information before the host"),
         ("acme io",              "`acme io` contains the character U+0020, which is never part of a host"),
         (" acme.io",             "` acme.io` contains the character U+0020, which is never part of a host"),
+        ("a\ncme.io",             "`a\\ncme.io` contains the character U+000A, which is never part of a host"),
         ("acme%2eio",            "`acme%2eio` contains `%`, which is never part of a host"),
         ("acme.io:",             "`acme.io:` does not end in a port from 1 to 65535"),
         ("acme.io:http",         "`acme.io:http` does not end in a port from 1 to 65535"),
@@ -221,7 +222,7 @@ fn refused_patterns_say_what_is_wrong() {
 #[test]
 fn names_end_where_dns_ends() {
     let label = "a".repeat(63);
-    let full = [&label[..], &label, &label, &label[..61]].join(".");
+    let full = [label.clone(), label.clone(), label.clone(), "a".repeat(61)].join(".");
     assert_eq!(full.parse::<HostName>().unwrap().as_str().len(), 253);
     assert!(format!("{full}.").parse::<HostName>().is_ok());
     assert_eq!(format!("{full}a").parse::<HostName>(), Err(HostError::Length { length: 254 }));

@@ -1,0 +1,66 @@
+//! Turning names into addresses. A resolver only answers; the dialer judges every answer.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ringfence_policy::HostName;
+
+/// A lookup under way.
+pub type Resolving<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
+
+/// Finds the addresses of a name.
+pub trait Resolver: Debug + Send + Sync {
+    /// Looks the name up. No addresses and an error mean the same: the name is refused.
+    fn resolve<'a>(&'a self, name: &'a HostName) -> Resolving<'a>;
+}
+
+/// The operating system's resolver.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemResolver;
+
+impl Resolver for SystemResolver {
+    fn resolve<'a>(&'a self, name: &'a HostName) -> Resolving<'a> {
+        Box::pin(async move {
+            let answers = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            Ok(answers.map(|answer| answer.ip()).collect())
+        })
+    }
+}
+
+/// A fixed table of names, as a hosts file or a test has it.
+#[derive(Debug, Default)]
+pub struct StaticResolver {
+    table: HashMap<HostName, Vec<IpAddr>>,
+    asked: AtomicUsize,
+}
+
+impl StaticResolver {
+    /// Makes an empty table, in which no name resolves.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a name with its addresses.
+    #[must_use]
+    pub fn with(mut self, name: HostName, addresses: impl IntoIterator<Item = IpAddr>) -> Self {
+        self.table.entry(name).or_default().extend(addresses);
+        self
+    }
+
+    /// Returns how many lookups were made.
+    pub fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+impl Resolver for StaticResolver {
+    fn resolve<'a>(&'a self, name: &'a HostName) -> Resolving<'a> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let answer = self.table.get(name).cloned();
+        Box::pin(async move { answer.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)) })
+    }
+}
