@@ -24,8 +24,8 @@ impl ScopedFs {
     ///
     /// The path is not granted for reading, is not there, is not a regular file, is over the limit, or is not UTF-8.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<String, FsError> {
-        let path = path.as_ref();
-        String::from_utf8(self.read_bytes(path)?).map_err(|_| FsError::NotText { path: shown(path) })
+        let asked = self.asked(path.as_ref(), Direction::Read)?;
+        String::from_utf8(self.content(&asked)?).map_err(|_| FsError::NotText { path: shown(&asked) })
     }
 
     /// Returns the content of a file.
@@ -34,15 +34,18 @@ impl ScopedFs {
     ///
     /// The path is not granted for reading, is not there, is not a regular file, or is over the limit.
     pub fn read_bytes(&self, path: impl AsRef<Path>) -> Result<Vec<u8>, FsError> {
-        let asked = self.asked(path.as_ref(), Direction::Read)?;
-        let (file, stat) = self.open_to_read(&asked)?;
-        self.fits(&stat, &asked)?;
+        self.content(&self.asked(path.as_ref(), Direction::Read)?)
+    }
+
+    fn content(&self, asked: &Path) -> Result<Vec<u8>, FsError> {
+        let (file, stat) = self.open_to_read(asked)?;
+        self.fits(&stat, asked)?;
         let mut bytes = Vec::with_capacity(usize::try_from(stat.st_size).unwrap_or_default());
         // The size may be a lie (a file of /proc) or change meanwhile: the limit holds for what is read.
         let read = file.take(self.read_limit.saturating_add(1)).read_to_end(&mut bytes);
-        read.map_err(|error| FsError::io("read", &asked, error))?;
+        read.map_err(|error| FsError::io("read", asked, error))?;
         if bytes.len() as u64 > self.read_limit {
-            return Err(FsError::TooLarge { path: shown(&asked), limit: self.read_limit });
+            return Err(FsError::TooLarge { path: shown(asked), limit: self.read_limit });
         }
         Ok(bytes)
     }

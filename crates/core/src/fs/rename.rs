@@ -41,9 +41,14 @@ impl ScopedFs {
         let target = self.entry(&to)?;
         let stat = statat(&source.dir, &source.name, AtFlags::SYMLINK_NOFOLLOW)
             .map_err(FsError::at("rename", &from))?;
-        if FileKind::of_stat(&stat) == FileKind::Directory {
+        let kind = FileKind::of_stat(&stat);
+        if kind == FileKind::Directory {
             self.admit_tree(&source.path, &from)?;
             self.admit_tree(&target.path, &to)?;
+        }
+        if self.exposes(&source.path, &target.path, kind) {
+            let hint = "renaming would make readable what the grant does not let the tool read";
+            return Err(Direction::Write.refusal(&from).hint(hint).into());
         }
         let flags = match existing {
             Existing::Keep => RenameFlags::NOREPLACE,
@@ -59,6 +64,17 @@ impl ScopedFs {
         })?;
         self.keep_roots(&entry.path, asked)?;
         Ok(entry)
+    }
+
+    /// Tells whether something unreadable would become readable: a write grant is not a read grant.
+    fn exposes(&self, from: &Path, to: &Path, kind: FileKind) -> bool {
+        if kind == FileKind::Directory {
+            let near = |root: &PathBuf| root.starts_with(to) || to.starts_with(root);
+            let readable = !self.grant.is_empty(Direction::Read) && self.roots.iter().any(near);
+            readable && self.grant.judge_tree(from, Direction::Read).is_err()
+        } else {
+            self.grant.judge(to, Direction::Read).is_ok() && self.grant.judge(from, Direction::Read).is_err()
+        }
     }
 
     fn admit_tree(&self, path: &Path, asked: &Path) -> Result<(), FsError> {

@@ -1,5 +1,6 @@
 //! The handle a tool gets, and how an asked path becomes the path that is judged.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -38,26 +39,25 @@ struct Jail {
 
 impl ScopedFs {
     /// Makes the handle of one call. Roots that `backend` has not pinned yet are pinned now.
-    pub fn new(backend: &HostFiles, grant: &FsGrant, cwd: Option<PathBuf>) -> Self {
+    pub fn new(backend: &HostFiles, grant: FsGrant, cwd: Option<PathBuf>) -> Self {
         let sides = [Direction::Read, Direction::Write].into_iter().flat_map(|side| grant.roots(side));
-        let mut written: Vec<&Path> = sides.map(PathPattern::root).chain(grant.jail()).collect();
-        written.sort_unstable_by_key(|root| std::cmp::Reverse(root.as_os_str().len()));
-        written.dedup();
-        let places: Vec<(&Path, PathBuf)> =
-            written.into_iter().map(|root| (root, backend.pinned(root))).collect();
+        let written = sides.map(PathPattern::root).chain(grant.jail());
+        let mut places: Vec<(PathBuf, PathBuf)> =
+            written.map(|root| (root.to_path_buf(), backend.pinned(root))).collect();
+        places.sort_unstable_by(|(a, _), (b, _)| longest_first(a, b));
+        places.dedup();
         let mut roots: Vec<PathBuf> = places.iter().map(|(_, place)| place.clone()).collect();
-        roots.sort_unstable_by(|a, b| b.as_os_str().len().cmp(&a.as_os_str().len()).then_with(|| a.cmp(b)));
+        roots.sort_unstable_by(|a, b| longest_first(a, b));
         roots.dedup();
-        let elsewhere =
-            |(root, place): (&Path, PathBuf)| (root != place).then(|| (root.to_path_buf(), place));
-        let renamed: Vec<(PathBuf, PathBuf)> = places.into_iter().filter_map(elsewhere).collect();
+        let renamed: Vec<(PathBuf, PathBuf)> =
+            places.into_iter().filter(|(root, place)| root != place).collect();
         let place =
             |root: &Path| renamed.iter().find(|(written, _)| written == root).map(|(_, place)| place.clone());
         let jail = grant.jail().map(|root| Jail {
             written: root.to_path_buf(),
             real: place(root).unwrap_or_else(|| root.to_path_buf()),
         });
-        let grant = if renamed.is_empty() { grant.clone() } else { grant.with_images(place) };
+        let grant = if renamed.is_empty() { grant } else { grant.with_images(place) };
         Self {
             anchors: Mutex::default(),
             grant,
@@ -125,6 +125,10 @@ impl ScopedFs {
             Err(_) => Err(refused("a symbolic link on the way leads to what is not granted")),
         }
     }
+}
+
+fn longest_first(a: &Path, b: &Path) -> Ordering {
+    b.as_os_str().len().cmp(&a.as_os_str().len()).then_with(|| a.cmp(b))
 }
 
 impl fmt::Debug for ScopedFs {
