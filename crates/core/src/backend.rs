@@ -89,7 +89,10 @@ impl Backends {
         let message = if self.is_empty() {
             format!("Tool {tool} declares capabilities but no capability backends are configured")
         } else {
-            format!("Tool {tool} declares `{missing}` but no backend for it is configured: {}", needs(missing))
+            format!(
+                "Tool {tool} declares `{missing}` but no backend for it is configured: {}",
+                needs(missing)
+            )
         };
         Some(Refusal::new(Code::NotAvailable, message))
     }

@@ -7,9 +7,9 @@ use std::marker::PhantomData;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use ringfence_policy::{
-    BinarySet, Capabilities, Constraints, Declaration, FsReach, HostPattern, Idempotency, IdempotencyMode, Jail,
-    Limits, Network, PathPattern, PathReach, Process, Risk, Runtime, SafetyClass, SecretSet, Storage, StorageKind,
-    StorageScope, ToolName, VariableSet,
+    BinarySet, Capabilities, Constraints, Declaration, FsReach, HostPattern, Idempotency, IdempotencyMode,
+    Jail, Limits, Network, PathPattern, PathReach, Process, Risk, Runtime, SafetyClass, SecretSet, Storage,
+    StorageKind, StorageScope, ToolName, VariableSet,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -244,7 +244,10 @@ impl<I, O> ToolBuilder<I, O> {
     }
 
     /// Offers the tool only where `available` says so, from the declared environment variables.
-    pub fn available_when(mut self, available: impl Fn(&ScopedEnvironment) -> bool + Send + Sync + 'static) -> Self {
+    pub fn available_when(
+        mut self,
+        available: impl Fn(&ScopedEnvironment) -> bool + Send + Sync + 'static,
+    ) -> Self {
         self.available = Some(Box::new(available));
         self
     }
@@ -400,7 +403,8 @@ where
     fn call<'a>(&'a self, arguments: &'a Value, context: Context) -> BoxFuture<'a, Result<Value, ToolError>> {
         async move {
             // The schema was checked; what serde still refuses (a range, a format) is the caller's mistake too.
-            let input = I::deserialize(arguments).map_err(|error| ToolError::new(error.to_string()).not_executed())?;
+            let input = I::deserialize(arguments)
+                .map_err(|error| ToolError::new(error.to_string()).not_executed())?;
             let output = (self.function)(input, context).await?;
             Ok(serde_json::to_value(output)?)
         }

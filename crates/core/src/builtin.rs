@@ -41,7 +41,9 @@ impl Tool for BuiltinTool {
         async move {
             let text = |name: &str| {
                 let value = arguments.get(name).and_then(Value::as_str).map(str::to_owned);
-                value.ok_or_else(|| ToolError::new(format!("the argument `{name}` must be a string")).not_executed())
+                value.ok_or_else(|| {
+                    ToolError::new(format!("the argument `{name}` must be a string")).not_executed()
+                })
             };
             match self.builtin {
                 Builtin::FetchUrl => {

@@ -78,7 +78,8 @@ impl Context {
     ///
     /// `NOT_AVAILABLE` when `network` was not declared.
     pub fn fetch(&self) -> Result<ScopedFetch, Refusal> {
-        let client = self.declared(Surface::Network, self.0.grant.network.is_some(), &self.0.backends.network)?;
+        let client =
+            self.declared(Surface::Network, self.0.grant.network.is_some(), &self.0.backends.network)?;
         Ok(ScopedFetch::new(self.grant_arc(), client.clone()))
     }
 
@@ -99,7 +100,8 @@ impl Context {
     ///
     /// `NOT_AVAILABLE` when `secrets` was not declared.
     pub fn secrets(&self) -> Result<ScopedSecrets, Refusal> {
-        let source = self.declared(Surface::Secrets, self.0.grant.secrets.is_some(), &self.0.backends.secrets)?;
+        let source =
+            self.declared(Surface::Secrets, self.0.grant.secrets.is_some(), &self.0.backends.secrets)?;
         Ok(ScopedSecrets::new(self.grant_arc(), Arc::clone(source)))
     }
 
@@ -109,7 +111,8 @@ impl Context {
     ///
     /// `NOT_AVAILABLE` when `process` was not declared.
     pub fn process(&self) -> Result<ScopedProcess, Refusal> {
-        let launcher = self.declared(Surface::Process, self.0.grant.process.is_some(), &self.0.backends.launcher)?;
+        let launcher =
+            self.declared(Surface::Process, self.0.grant.process.is_some(), &self.0.backends.launcher)?;
         Ok(ScopedProcess::new(self.grant_arc(), Arc::clone(launcher), self.0.limits))
     }
 
@@ -130,7 +133,8 @@ impl Context {
     ///
     /// `NOT_AVAILABLE` when `storage` was not declared.
     pub fn store(&self) -> Result<KeyValueStore, Refusal> {
-        let store = self.declared(Surface::Storage, self.0.grant.storage.is_some(), &self.0.backends.store)?;
+        let store =
+            self.declared(Surface::Storage, self.0.grant.storage.is_some(), &self.0.backends.store)?;
         let storage = self.0.grant.storage.ok_or_else(|| self.undeclared(Surface::Storage))?;
         let ttl = storage.ttl_seconds_default.map(Duration::from_secs);
         Ok(KeyValueStore::new(Arc::clone(store), self.namespace(storage.scope), ttl))

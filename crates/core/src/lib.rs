@@ -68,19 +68,17 @@ pub use builtin::declared_tool;
 pub use context::Context;
 pub use error::ToolError;
 pub use event::{AuditSink, Event, MemoryAudit, Observer, Record};
-pub use fs::*;
+pub use fs::{Access, DirEntry, Existing, FileKind, FsError, HostFiles, Metadata, ScopedFs};
 pub use gate::{GateMode, judge_arguments};
-pub use handle::{
-    KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets, SpawnOptions,
-};
+pub use handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets, SpawnOptions};
 pub use interceptor::{Intercept, Interceptor, PendingCall};
 pub use outcome::{Failure, Outcome};
 pub use parallel::Batch;
 pub use pipeline::{CleanOutput, RawOutput, Registered};
 pub use port::{
-    Approval, ApprovalRequest, Approver, Claim, Clock, Environment, IdempotencyStore, Launch, Launcher, ManualClock,
-    MemoryApprover, MemoryIdempotency, MemoryStore, ProcessOutput, Secret, SecretError, SecretSource, Store,
-    StoreError, SystemClock, Verdict,
+    Approval, ApprovalRequest, Approver, Claim, Clock, Environment, IdempotencyStore, Launch, Launcher,
+    ManualClock, MemoryApprover, MemoryIdempotency, MemoryStore, ProcessOutput, Secret, SecretError,
+    SecretSource, Store, StoreError, SystemClock, Verdict,
 };
 pub use registry::{Asker, Call, OnGaps, RegistrationError, Registry, RegistryBuilder, Report};
 pub use ringfence_egress as egress;

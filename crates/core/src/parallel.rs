@@ -34,7 +34,12 @@ impl Registry {
     /// It never panics: a call that fails, panics or misses its deadline is a failed call among the others. Dropping
     /// the future ends the calls that are still running. Each call is a task of its own on the current tokio
     /// runtime; a tool that blocks its thread belongs in [`run_blocking`](crate::ToolBuilder::run_blocking).
-    pub async fn execute_parallel(self: &Arc<Self>, run: &Run, calls: Vec<Call>, batch: Batch) -> Vec<Report> {
+    pub async fn execute_parallel(
+        self: &Arc<Self>,
+        run: &Run,
+        calls: Vec<Call>,
+        batch: Batch,
+    ) -> Vec<Report> {
         let permits = Arc::new(Semaphore::new(batch.concurrency.get()));
         let names: Vec<Arc<str>> = calls.iter().map(Call::tool_arc).collect();
         let mut tasks = JoinSet::new();

@@ -46,7 +46,13 @@ pub struct Call {
 impl Call {
     /// A model's call of a tool.
     pub fn new(tool: impl Into<Arc<str>>, arguments: Value) -> Self {
-        Self { tool: tool.into(), arguments: Arc::new(arguments), asker: Asker::Model, key: None, deadline: None }
+        Self {
+            tool: tool.into(),
+            arguments: Arc::new(arguments),
+            asker: Asker::Model,
+            key: None,
+            deadline: None,
+        }
     }
 
     /// Says who asks.
@@ -255,7 +261,8 @@ impl Registry {
     /// Calls in flight keep the grant they were admitted with; every later call is judged anew.
     pub fn set_personality(&self, personality: Personality) -> Vec<Gap> {
         let mut slot = self.policy.write().unwrap_or_else(PoisonError::into_inner);
-        let policy = Policy::new(personality, slot.entries.values().map(|entry| &entry.registered), &self.parts);
+        let policy =
+            Policy::new(personality, slot.entries.values().map(|entry| &entry.registered), &self.parts);
         let gaps = policy.gaps();
         *slot = Arc::new(policy);
         gaps
@@ -265,7 +272,9 @@ impl Registry {
     pub fn list(&self) -> Vec<Arc<Registered>> {
         let policy = self.policy();
         let callable = policy.entries.values().filter(|entry| {
-            entry.fit.in_toolset && (entry.fit.gaps.is_empty() || !self.parts.refuses_gaps) && self.is_available(entry)
+            entry.fit.in_toolset
+                && (entry.fit.gaps.is_empty() || !self.parts.refuses_gaps)
+                && self.is_available(entry)
         });
         let mut tools: Vec<_> = callable.map(|entry| Arc::clone(&entry.registered)).collect();
         tools.sort_by(|one, other| one.declaration().name.cmp(&other.declaration().name));
@@ -317,7 +326,8 @@ impl Policy {
     }
 
     fn gaps(&self) -> Vec<Gap> {
-        let mut gaps: Vec<Gap> = self.entries.values().flat_map(|entry| entry.fit.gaps.iter().cloned()).collect();
+        let mut gaps: Vec<Gap> =
+            self.entries.values().flat_map(|entry| entry.fit.gaps.iter().cloned()).collect();
         gaps.sort_by(|one, other| one.tool.cmp(&other.tool));
         gaps
     }

@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use ringfence_policy::{
-    Capabilities, Code, Decision, Grant, IdempotencyMode, JsonLimits, Refusal, Surface,
-};
+use ringfence_policy::{Capabilities, Code, Decision, Grant, IdempotencyMode, JsonLimits, Refusal, Surface};
 use serde_json::Value;
 
 use super::output::{CleanOutput, RawOutput};
@@ -82,7 +80,8 @@ impl Desk<'_> {
         if self.run.cancellation().is_cancelled() {
             return Err(Refusal::new(Code::Cancelled, "the run was cancelled"));
         }
-        if let Some(refusal) = fit.not_permitted(name).filter(|_| !fit.in_toolset || self.parts.refuses_gaps) {
+        if let Some(refusal) = fit.not_permitted(name).filter(|_| !fit.in_toolset || self.parts.refuses_gaps)
+        {
             return Err(refusal);
         }
         let declaration = registered.declaration();
@@ -112,7 +111,11 @@ impl Desk<'_> {
                 }
                 Ok(Intercept::Substitute(output)) => {
                     let registered = Arc::clone(registered);
-                    return Ok(Admission::Substituted { output: RawOutput::new(output), registered, reservation });
+                    return Ok(Admission::Substituted {
+                        output: RawOutput::new(output),
+                        registered,
+                        reservation,
+                    });
                 }
                 Err(error) => {
                     return Err(Refusal::new(Code::Intercepted, format!("an interceptor failed: {error}")));
@@ -130,7 +133,8 @@ impl Desk<'_> {
             Claimed::None => None,
             Claimed::Replay(output) => return Ok(Admission::Replayed(output)),
         };
-        let wall = fit.limits.wall.map_or(self.parts.deadline, |wall| wall.duration().min(self.parts.deadline));
+        let wall =
+            fit.limits.wall.map_or(self.parts.deadline, |wall| wall.duration().min(self.parts.deadline));
         let admitted = Admitted {
             registered: Arc::clone(registered),
             arguments: Arc::clone(arguments),
@@ -151,9 +155,9 @@ impl Desk<'_> {
 
     /// Judges arguments: size, schema, paths, and who must agree to them.
     async fn judge(&self, registered: &Registered, fit: &Fit, arguments: &Arc<Value>) -> Result<(), Refusal> {
-        JsonLimits::ARGUMENTS
-            .check(arguments)
-            .map_err(|error| Refusal::new(Code::InputInvalid, format!("the arguments are {}", error.message)))?;
+        JsonLimits::ARGUMENTS.check(arguments).map_err(|error| {
+            Refusal::new(Code::InputInvalid, format!("the arguments are {}", error.message))
+        })?;
         registered
             .input
             .check(arguments)
@@ -184,7 +188,12 @@ impl Desk<'_> {
         }
     }
 
-    async fn ask(&self, registered: &Registered, needed: Decision, arguments: &Arc<Value>) -> Result<(), Refusal> {
+    async fn ask(
+        &self,
+        registered: &Registered,
+        needed: Decision,
+        arguments: &Arc<Value>,
+    ) -> Result<(), Refusal> {
         let tool = &registered.declaration().name;
         let subject = serde_json::json!({
             "tool": &*registered.digest,
@@ -192,8 +201,9 @@ impl Desk<'_> {
             "run": &**self.run.id(),
             "proposer": &**self.run.proposer(),
         });
-        let digest = digest(&subject)
-            .map_err(|error| Refusal::new(Code::InputInvalid, format!("the arguments cannot be approved: {error}")))?;
+        let digest = digest(&subject).map_err(|error| {
+            Refusal::new(Code::InputInvalid, format!("the arguments cannot be approved: {error}"))
+        })?;
         let required = || {
             let people = if needed == Decision::AskTwo { "two people" } else { "a person" };
             Refusal::new(Code::ApprovalRequired, format!("{people} must agree to this call of `{tool}`"))
@@ -240,7 +250,12 @@ impl Desk<'_> {
         Err(Refusal::new(Code::NotAvailable, format!("Tool {name} says that it cannot work here")))
     }
 
-    async fn claim(&self, call: &Call, registered: &Registered, arguments: &Value) -> Result<Claimed, Refusal> {
+    async fn claim(
+        &self,
+        call: &Call,
+        registered: &Registered,
+        arguments: &Value,
+    ) -> Result<Claimed, Refusal> {
         let idempotency = &registered.declaration().idempotency;
         let Some(mode) = idempotency.mode else { return Ok(Claimed::None) };
         let key = match call.key() {
@@ -259,8 +274,9 @@ impl Desk<'_> {
         if key.is_empty() || key.chars().count() > 255 {
             return Err(Refusal::new(Code::InputInvalid, "an idempotency key has 1 to 255 characters"));
         }
-        let digest = digest(arguments)
-            .map_err(|error| Refusal::new(Code::InputInvalid, format!("the arguments have no digest: {error}")))?;
+        let digest = digest(arguments).map_err(|error| {
+            Refusal::new(Code::InputInvalid, format!("the arguments have no digest: {error}"))
+        })?;
         match self.parts.idempotency.claim(call.tool(), &key, &digest).await {
             Claim::Granted => Ok(Claimed::Key(key)),
             Claim::Replay(output) => Ok(Claimed::Replay(output)),
@@ -269,7 +285,9 @@ impl Desk<'_> {
             }
             Claim::Unknown => Err(Refusal::new(
                 Code::OutcomeUnknown,
-                format!("the call with idempotency key `{key}` may or may not have taken effect; it is not repeated"),
+                format!(
+                    "the call with idempotency key `{key}` may or may not have taken effect; it is not repeated"
+                ),
             )),
         }
     }
@@ -310,7 +328,10 @@ impl Admitted {
         match ended {
             Err(_) => {
                 let seconds = deadline.as_secs_f64();
-                Err(Failure::coded(Code::DeadlineExceeded, format!("the tool did not end within {seconds} seconds")))
+                Err(Failure::coded(
+                    Code::DeadlineExceeded,
+                    format!("the tool did not end within {seconds} seconds"),
+                ))
             }
             Ok(Err(panic)) => Err(Failure {
                 code: Code::ExecutionFailed,
@@ -322,7 +343,9 @@ impl Admitted {
                 message: error.to_string(),
                 executed: error.was_executed(),
             }),
-            Ok(Ok(Ok(value))) => Ok((RawOutput::new(value), Checks { registered: Arc::clone(&registered), limit })),
+            Ok(Ok(Ok(value))) => {
+                Ok((RawOutput::new(value), Checks { registered: Arc::clone(&registered), limit }))
+            }
         }
     }
 }

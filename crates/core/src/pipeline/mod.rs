@@ -11,7 +11,7 @@ mod output;
 mod registered;
 mod settle;
 
-pub(crate) use admit::{Admission, Admitted, Desk};
+pub(crate) use admit::Desk;
 pub use output::{CleanOutput, RawOutput};
 pub use registered::Registered;
 pub(crate) use registered::{Fit, fit};

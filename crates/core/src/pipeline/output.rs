@@ -68,7 +68,9 @@ fn cleaned(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(cleaned_text(text)),
         Value::Array(list) => Value::Array(list.into_iter().map(cleaned).collect()),
-        Value::Object(map) if map.iter().all(|(key, value)| !is_unclean(key) && is_clean(value)) => Value::Object(map),
+        Value::Object(map) if map.iter().all(|(key, value)| !is_unclean(key) && is_clean(value)) => {
+            Value::Object(map)
+        }
         Value::Object(map) => {
             Value::Object(map.into_iter().map(|(key, value)| (cleaned_text(key), cleaned(value))).collect())
         }
@@ -145,7 +147,10 @@ mod tests {
     #[test]
     fn structures_are_cleaned_inside() {
         let output = RawOutput::new(json!({"a\u{1b}": ["x\0", {"b": "\u{8}"}], "n": 1})).clean();
-        assert_eq!(output.structured(), Some(&json!({"a\u{fffd}": ["x\u{fffd}", {"b": "\u{fffd}"}], "n": 1})));
+        assert_eq!(
+            output.structured(),
+            Some(&json!({"a\u{fffd}": ["x\u{fffd}", {"b": "\u{fffd}"}], "n": 1}))
+        );
         assert!(!output.text().contains('\u{1b}'));
     }
 }

@@ -128,8 +128,11 @@ impl Fit {
     pub(super) fn not_permitted(&self, tool: &str) -> Option<Refusal> {
         if !self.in_toolset {
             return Some(
-                Refusal::new(Code::ToolNotPermitted, format!("tool `{tool}` is not in the personality's toolset"))
-                    .hint(format!("add \"{tool}\" to the personality's `tools`")),
+                Refusal::new(
+                    Code::ToolNotPermitted,
+                    format!("tool `{tool}` is not in the personality's toolset"),
+                )
+                .hint(format!("add \"{tool}\" to the personality's `tools`")),
             );
         }
         let gap = self.gaps.first()?;

@@ -53,7 +53,8 @@ impl Settling<'_> {
                 outcome
             }
         };
-        let record = record(&desk, &call, registered.map(|(registered, _)| registered), arguments, outcome, started);
+        let record =
+            record(&desk, &call, registered.map(|(registered, _)| registered), arguments, outcome, started);
         desk.keep(record)
     }
 }
@@ -123,4 +124,3 @@ impl Desk<'_> {
         Report { call: record.call, tool: record.tool, outcome: record.outcome, duration: record.duration }
     }
 }
-

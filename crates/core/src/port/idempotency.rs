@@ -85,7 +85,9 @@ impl IdempotencyStore for MemoryIdempotency {
             }
             Some(entry) if entry.digest != digest => Claim::Conflict("was used with other arguments"),
             Some(Entry { state: State::Committed(output), .. }) => Claim::Replay(Arc::clone(output)),
-            Some(Entry { state: State::Executing, .. }) => Claim::Conflict("is in use by a call that has not ended"),
+            Some(Entry { state: State::Executing, .. }) => {
+                Claim::Conflict("is in use by a call that has not ended")
+            }
             Some(Entry { state: State::Unknown, .. }) => Claim::Unknown,
         };
         ready(claim).boxed()

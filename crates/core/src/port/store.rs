@@ -50,7 +50,11 @@ impl StoreError {
 /// Keeps keys and values by namespace.
 pub trait Store: Send + Sync {
     /// Returns a value that has not expired.
-    fn get<'a>(&'a self, namespace: &'a str, key: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
+    fn get<'a>(
+        &'a self,
+        namespace: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
 
     /// Stores a value, for `ttl` or for ever.
     fn set<'a>(
@@ -100,7 +104,11 @@ impl MemoryStore {
     }
 
     /// Runs `change` on a namespace after dropping what has expired in it.
-    fn within<T>(&self, namespace: &str, change: impl FnOnce(&mut BTreeMap<String, Entry>, Duration) -> T) -> T {
+    fn within<T>(
+        &self,
+        namespace: &str,
+        change: impl FnOnce(&mut BTreeMap<String, Entry>, Duration) -> T,
+    ) -> T {
         let now = self.clock.now();
         let mut spaces = self.spaces.lock().unwrap_or_else(PoisonError::into_inner);
         let space = spaces.entry(namespace.to_owned()).or_default();
@@ -114,7 +122,11 @@ impl MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn get<'a>(&'a self, namespace: &'a str, key: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+    fn get<'a>(
+        &'a self,
+        namespace: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
         let found = self.within(namespace, |space, _| space.get(key).map(|entry| entry.value.clone()));
         ready(Ok(found)).boxed()
     }

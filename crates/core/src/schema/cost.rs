@@ -105,7 +105,10 @@ impl InPlace {
         let mut depths = vec![1_usize; children.len()];
         for &node in &order {
             let below = children.get(node).map_or(&[][..], Vec::as_slice);
-            let sum = below.iter().filter_map(|&child| paths.get(child)).fold(1_u64, |sum, &paths| sum.saturating_add(paths));
+            let sum = below
+                .iter()
+                .filter_map(|&child| paths.get(child))
+                .fold(1_u64, |sum, &paths| sum.saturating_add(paths));
             let deepest = below.iter().filter_map(|&child| depths.get(child)).max().copied().unwrap_or(0);
             if let (Some(own), Some(depth)) = (paths.get_mut(node), depths.get_mut(node)) {
                 *own = sum;

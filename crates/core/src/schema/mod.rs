@@ -66,7 +66,10 @@ pub enum SchemaError {
         place: String,
     },
     /// A reference that leaves the document or leads nowhere.
-    #[error("the schema{} refers to `{reference}`, which is not in the schema; nothing is fetched", at(place))]
+    #[error(
+        "the schema{} refers to `{reference}`, which is not in the schema; nothing is fetched",
+        at(place)
+    )]
     Reference {
         /// What was written.
         reference: String,
@@ -79,7 +82,11 @@ pub enum SchemaError {
 }
 
 fn at(place: &str) -> String {
-    if place.is_empty() { String::new() } else { format!(" at `{}`", place.chars().take(200).collect::<String>()) }
+    if place.is_empty() {
+        String::new()
+    } else {
+        format!(" at `{}`", place.chars().take(200).collect::<String>())
+    }
 }
 
 /// Why a value does not fit.
@@ -113,7 +120,9 @@ impl Schema {
         }
         let validator = options.build(document).map_err(|error| {
             let place = error.schema_path().to_string();
-            SchemaError::Invalid(Violation { place, message: one_line(&error.masked().to_string()) }.to_string())
+            SchemaError::Invalid(
+                Violation { place, message: one_line(&error.masked().to_string()) }.to_string(),
+            )
         })?;
         let paths = graph.has_paths().then(|| PathFields::new(graph));
         Ok(Self { validator, cost, paths })

@@ -59,7 +59,8 @@ impl<'a> Resolver<'a> {
                 if let Some(id) = id
                     && let Ok(mut joined) = base.join(id)
                 {
-                    let fragment = joined.fragment().map(str::to_owned).filter(|fragment| !fragment.is_empty());
+                    let fragment =
+                        joined.fragment().map(str::to_owned).filter(|fragment| !fragment.is_empty());
                     joined.set_fragment(None);
                     match fragment {
                         // Older drafts write an anchor as an identifier with a fragment.
@@ -81,7 +82,8 @@ impl<'a> Resolver<'a> {
                         }
                     }
                 }
-                for (name, value) in map.iter().filter(|(name, _)| !matches!(name.as_str(), "enum" | "const")) {
+                for (name, value) in map.iter().filter(|(name, _)| !matches!(name.as_str(), "enum" | "const"))
+                {
                     self.collect(value, child(&place, name), &base);
                 }
             }
@@ -100,12 +102,17 @@ impl<'a> Resolver<'a> {
         reference: &str,
         place: &str,
     ) -> Result<Vec<(&'a Value, String)>, SchemaError> {
-        let error = || SchemaError::Reference { reference: reference.chars().take(200).collect(), place: place.to_owned() };
+        let error = || SchemaError::Reference {
+            reference: reference.chars().take(200).collect(),
+            place: place.to_owned(),
+        };
         let (base, _) = self.base_of(place).ok_or_else(error)?;
         let mut target = base.join(reference).map_err(|_| error())?;
         let fragment = target.fragment().unwrap_or_default().to_owned();
         target.set_fragment(None);
-        if META_SCHEMAS.contains(&target.as_str().trim_end_matches('#')) && !self.resources.contains_key(target.as_str()) {
+        if META_SCHEMAS.contains(&target.as_str().trim_end_matches('#'))
+            && !self.resources.contains_key(target.as_str())
+        {
             return Ok(Vec::new());
         }
         let fragment = percent_decoded(&fragment).ok_or_else(error)?;
@@ -115,15 +122,10 @@ impl<'a> Resolver<'a> {
             let value = self.document.pointer(&found).ok_or_else(error)?;
             return Ok(vec![(value, found)]);
         }
-        let mut places: Vec<&String> = self.anchors.get(&format!("{target}#{fragment}")).into_iter().collect();
-        if !places.is_empty() {
-            places.extend(self.dynamic.get(&fragment).into_iter().flatten().filter(|other| **other != *places[0]));
-        }
-        if places.is_empty() {
-            return Err(error());
-        }
-        places
-            .into_iter()
+        let anchored = self.anchors.get(&format!("{target}#{fragment}")).ok_or_else(error)?;
+        let dynamic = self.dynamic.get(&fragment).into_iter().flatten().filter(|other| *other != anchored);
+        std::iter::once(anchored)
+            .chain(dynamic)
             .map(|found| self.document.pointer(found).map(|value| (value, found.clone())).ok_or_else(error))
             .collect()
     }

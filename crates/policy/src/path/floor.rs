@@ -99,7 +99,39 @@ impl Floor {
     }
 }
 
+impl Floor {
+    /// Returns a line of the floor whose first names are the last of `path`, so that it goes on below.
+    pub(super) fn begins_in(path: &Path) -> Option<&'static FloorEntry> {
+        let mut names = components(path)?;
+        let mut depth = 0;
+        loop {
+            let rest = names.clone();
+            let begins = |entry: &&FloorEntry| {
+                (depth == 0 || !entry.pattern.starts_with('/')) && entry.starts_with_all(rest.clone())
+            };
+            if let Some(entry) = ENTRIES.iter().find(begins) {
+                return Some(entry);
+            }
+            names.next()?;
+            depth += 1;
+        }
+    }
+}
+
 impl FloorEntry {
+    /// Tells whether all of `names` (at least one) match the beginning of the entry, and more of it follows.
+    fn starts_with_all<'a>(&self, mut names: impl Iterator<Item = &'a [u8]>) -> bool {
+        let mut some = false;
+        for wanted in self.pattern.split('/').filter(|wanted| !wanted.is_empty()) {
+            match names.next() {
+                Some(name) if component_in_any_case(wanted.as_bytes(), name) => some = true,
+                Some(_) => return false,
+                None => return some,
+            }
+        }
+        false
+    }
+
     /// Returns how many components match when the entry is laid on the first of `names`.
     fn run<'a>(&self, mut names: impl Iterator<Item = &'a [u8]>) -> Option<usize> {
         let mut length = 0;
@@ -292,6 +324,24 @@ mod tests {
                 named.iter().map(|text| text.parse::<super::super::PathPattern>().unwrap()).collect();
             let verdict = Floor::denies(Path::new(path), *direction, &named);
             assert_eq!(verdict.is_some(), *denied, "{direction} {path}: {verdict:?}");
+        }
+    }
+
+    #[test]
+    fn knows_where_a_line_begins() {
+        for (path, begins) in [
+            ("/w/.git", true),
+            ("/w/.GIT", true),
+            ("/w/.git/modules/x", true),
+            ("/w/.config", true),
+            ("/etc", true),
+            ("/w/etc", false),
+            ("/w/.git/objects", false),
+            ("/w/sub", false),
+            ("/w/.ssh", false), // it is on the floor itself, and stays so under any parent
+            ("/", false),
+        ] {
+            assert_eq!(Floor::begins_in(Path::new(path)).is_some(), begins, "{path}");
         }
     }
 

@@ -3,7 +3,7 @@
 //! INVARIANT: both sides are kept as written and asked one after the other, so that the grant is never wider than
 //! either, whatever the patterns.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::error::PathError;
 use super::floor::{Floor, FloorEntry};
@@ -11,7 +11,7 @@ use super::normal;
 use super::pattern::PathPattern;
 use super::reach::{Direction, FsCeiling, FsReach, Jail, PathReach};
 use super::set::PathSet;
-use crate::{Code, Refusal};
+use crate::Refusal;
 
 /// The paths a call may read and write: declared ∩ permitted. Pure data; cloning copies pointers.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -64,6 +64,41 @@ impl FsGrant {
             return Ok(());
         };
         Err(gap.refusal(path, direction))
+    }
+
+    /// Judges a directory together with everything that is or will be below it, as moving it away or into place does.
+    ///
+    /// Both sides must admit the whole tree, and no line of the floor may begin in the path and end below it: a
+    /// directory renamed to `.git` would bring its `hooks` along.
+    ///
+    /// # Errors
+    ///
+    /// Some path of the tree is not granted in this direction.
+    pub fn judge_tree(&self, path: &Path, direction: Direction) -> Result<(), Refusal> {
+        self.judge(path, direction)?;
+        let side = self.side(direction);
+        let gap = if !side.declared.covers_tree(path) {
+            Gap::Declaration
+        } else if !side.ceiling.covers_tree(path) {
+            Gap::Personality
+        } else if let Some(entry) = Floor::begins_in(path) {
+            Gap::Floor(entry, path)
+        } else {
+            return Ok(());
+        };
+        Err(gap.refusal(path, direction))
+    }
+
+    /// Returns the grant with each pattern repeated below another name of its root, where `image` knows one.
+    ///
+    /// For roots that are reached through symbolic links: they count as written and as they resolve.
+    #[must_use]
+    pub fn with_images(&self, image: impl Fn(&Path) -> Option<PathBuf>) -> Self {
+        let side = |side: &Side| Side {
+            declared: side.declared.with_images(&image),
+            ceiling: side.ceiling.with_images(&image),
+        };
+        Self { read: side(&self.read), write: side(&self.write), jail: self.jail.clone() }
     }
 
     /// Returns the patterns of both sides: a granted path is below the root of one of each.
@@ -123,7 +158,6 @@ enum Gap<'a> {
 
 impl Gap<'_> {
     fn refusal(&self, path: &Path, direction: Direction) -> Refusal {
-        let shown = normal::display(path.as_os_str());
         let hint = match self {
             Self::Declaration => format!("the tool's `capabilities.fs_reach.{direction}` does not list it"),
             Self::Floor(entry, anchor) => format!(
@@ -135,7 +169,7 @@ impl Gap<'_> {
             Self::Personality => format!("the personality's `fs_reach.{direction}` does not list it"),
             Self::Spelling => "ask for an absolute path without `.`, `..` and empty components".to_owned(),
         };
-        Refusal::new(Code::PathNotReachable, format!("{direction} not permitted for {shown}")).hint(hint)
+        direction.refusal(path).hint(hint)
     }
 }
 

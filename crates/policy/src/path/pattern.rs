@@ -119,6 +119,16 @@ impl PathPattern {
         absolute(&format!("{value}{}", self.below()))
     }
 
+    /// Returns the same pattern below another root, where that can be written as a pattern.
+    pub(super) fn rebased(&self, root: &Path) -> Option<Self> {
+        let root = root.to_str().filter(|text| text.starts_with('/') && !text.contains(['*', '?']))?;
+        match self.form {
+            Form::Glob { root: length } => absolute(&format!("{root}/{}", self.text.get(length..)?)).ok(),
+            Form::Literal => absolute(root).ok(),
+            Form::Unexpanded(_) => None,
+        }
+    }
+
     /// Returns what the language of the pattern is made from: the variable, and the text below it.
     pub(super) fn parts(&self) -> (Option<Variable>, &str) {
         match self.form {

@@ -1,14 +1,17 @@
 //! What a tool declares of its file reach, and the ceiling a personality sets.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::error::PathError;
+use super::normal;
 use super::pattern::PathPattern;
 use super::set::PathSet;
 use super::variable::Variables;
+use crate::{Code, Refusal};
 
 /// What is done with a path. A write grant is not a read grant.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
@@ -27,6 +30,12 @@ impl Direction {
             Self::Read => "read",
             Self::Write => "write",
         }
+    }
+
+    /// Returns the refusal of `path` in this direction, without a hint.
+    pub fn refusal(self, path: &Path) -> Refusal {
+        let path = normal::display(path.as_os_str());
+        Refusal::new(Code::PathNotReachable, format!("{self} not permitted for {path}"))
     }
 }
 

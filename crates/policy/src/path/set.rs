@@ -1,6 +1,6 @@
 //! A list of patterns, shared cheaply.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,27 @@ impl PathSet {
     /// Tells whether the patterns together admit every path that `pattern` admits.
     pub fn covers(&self, pattern: &PathPattern) -> bool {
         cover::covers(&self.0, pattern)
+    }
+
+    /// Tells whether the patterns admit `path`, absolute and normalised, and everything below it.
+    pub(super) fn covers_tree(&self, path: &Path) -> bool {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        let above = |pattern: &PathPattern| {
+            pattern.is_literal() && normal::is_within(bytes, pattern.as_str().as_bytes())
+        };
+        self.iter().any(above)
+            || path
+                .to_str()
+                .filter(|text| !text.contains(['*', '?']))
+                .and_then(|text| text.parse().ok())
+                .is_some_and(|tree: PathPattern| self.covers(&tree))
+    }
+
+    /// Returns the set with each pattern repeated below another name of its root, where `image` knows one.
+    pub(super) fn with_images(&self, image: &dyn Fn(&Path) -> Option<PathBuf>) -> Self {
+        let other = |pattern: &PathPattern| pattern.rebased(&image(pattern.root())?);
+        let images: Vec<PathPattern> = self.iter().filter_map(other).collect();
+        if images.is_empty() { self.clone() } else { self.iter().cloned().chain(images).collect() }
     }
 
     /// Returns the patterns in the order they were written.

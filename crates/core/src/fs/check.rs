@@ -1,0 +1,66 @@
+//! Judging without doing: what would happen, on the real file system.
+
+use std::path::Path;
+
+use ringfence_policy::Direction;
+use rustix::fs::{Mode, fstat};
+
+use super::error::FsError;
+use super::metadata::FileKind;
+use super::open::NAME_ONLY;
+use super::read::{expect, regular};
+use super::resolve::Tail;
+use super::scoped::ScopedFs;
+use super::write::{Target, check_writable, target};
+
+/// What somebody would like to do with a path.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Access {
+    /// Ask whether it is there.
+    Exists,
+    /// List a directory.
+    List,
+    /// Read a file.
+    Read,
+    /// Write a file, or create it.
+    Write,
+}
+
+impl ScopedFs {
+    /// Answers as the operation would, but changes nothing and opens nothing for real.
+    ///
+    /// Permission bits of the operating system are not consulted: they speak when the operation runs.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operation itself.
+    pub fn check(&self, access: Access, path: impl AsRef<Path>) -> Result<(), FsError> {
+        let path = path.as_ref();
+        match access {
+            Access::Exists => self.exists(path).map(drop),
+            Access::List => {
+                let asked = self.asked(path, Direction::Read)?;
+                expect(&self.named(&asked, "list")?, FileKind::Directory, &asked)
+            }
+            Access::Read => {
+                let asked = self.asked(path, Direction::Read)?;
+                let stat = self.named(&asked, "read")?;
+                regular(&stat, &asked)?;
+                self.fits(&stat, &asked)
+            }
+            Access::Write => {
+                let asked = self.asked(path, Direction::Write)?;
+                match self.resolve("write", &asked, Direction::Write, Tail::Follow, target)? {
+                    Target::Existing(stat) => check_writable(&stat, &asked),
+                    Target::New => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn named(&self, asked: &Path, verb: &'static str) -> Result<rustix::fs::Stat, FsError> {
+        self.resolve(verb, asked, Direction::Read, Tail::Follow, |spot| {
+            fstat(spot.open(NAME_ONLY, Mode::empty())?)
+        })
+    }
+}

@@ -1,0 +1,30 @@
+//! Copying one file.
+
+use std::path::Path;
+
+use ringfence_policy::Direction;
+use rustix::fs::{OFlags, fstat, ftruncate};
+
+use super::error::{FsError, shown};
+use super::scoped::ScopedFs;
+
+impl ScopedFs {
+    /// Copies the content of a regular file to another, which is created where it is missing.
+    ///
+    /// # Errors
+    ///
+    /// The source is not granted for reading or the destination for writing, one of them is not a regular file, or
+    /// both are the same.
+    pub fn copy(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<u64, FsError> {
+        let from = self.asked(from.as_ref(), Direction::Read)?;
+        let to = self.asked(to.as_ref(), Direction::Write)?;
+        let (mut source, stat) = self.open_to_read(&from)?;
+        let mut target = self.open_to_write(&to, OFlags::empty())?;
+        let other = fstat(&target).map_err(FsError::at("write", &to))?;
+        if (stat.st_dev, stat.st_ino) == (other.st_dev, other.st_ino) {
+            return Err(FsError::SameFile { path: shown(&to) });
+        }
+        ftruncate(&target, 0).map_err(FsError::at("write", &to))?;
+        std::io::copy(&mut source, &mut target).map_err(|error| FsError::io("copy", &from, error))
+    }
+}

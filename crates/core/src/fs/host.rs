@@ -1,0 +1,81 @@
+//! The files of this machine: which roots are where, and how they are opened.
+//!
+//! INVARIANT: a root is resolved once. Whatever is done to the symbolic links in its name later, it stays where it
+//! was when it was pinned. A root that does not exist then is resolved as far as it does; links that appear in the
+//! missing part later are judged like any other link, so that nobody who may write above a root can move it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use ringfence_policy::{Direction, FsGrant, PathPattern};
+
+use super::open::Opener;
+
+/// The backend of every [`ScopedFs`](super::ScopedFs): cheap to clone, shared by all calls.
+#[derive(Clone, Debug)]
+pub struct HostFiles(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    opener: Opener,
+    pins: RwLock<HashMap<PathBuf, PathBuf>>,
+}
+
+impl HostFiles {
+    /// Starts without any pinned root, and finds out how this kernel opens files.
+    pub fn new() -> Self {
+        Self::with(Opener::probe())
+    }
+
+    /// The same for a kernel without `openat2`, so that tests can run both ways on one machine.
+    #[doc(hidden)]
+    pub fn without_openat2() -> Self {
+        Self::with(Opener::Walk)
+    }
+
+    fn with(opener: Opener) -> Self {
+        Self(Arc::new(Inner { opener, pins: RwLock::default() }))
+    }
+
+    /// Resolves the roots of a grant and keeps them there. Call it when the tool is registered.
+    pub fn pin(&self, grant: &FsGrant) {
+        let roots = [Direction::Read, Direction::Write].into_iter().flat_map(|side| grant.roots(side));
+        for root in roots.map(PathPattern::root).chain(grant.jail()) {
+            self.pinned(root);
+        }
+    }
+
+    /// Returns where a root is; resolves it now when it was not pinned before.
+    pub(super) fn pinned(&self, root: &Path) -> PathBuf {
+        let pins = self.0.pins.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = pins.get(root) {
+            return place.clone();
+        }
+        drop(pins);
+        let place = resolve(root);
+        let mut pins = self.0.pins.write().unwrap_or_else(PoisonError::into_inner);
+        pins.entry(root.to_path_buf()).or_insert(place).clone()
+    }
+
+    pub(super) fn opener(&self) -> Opener {
+        self.0.opener
+    }
+}
+
+impl Default for HostFiles {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Resolves the links in what exists of `root`, and appends the rest as it is.
+fn resolve(root: &Path) -> PathBuf {
+    for above in root.ancestors() {
+        if let (Ok(real), Ok(rest)) = (above.canonicalize(), root.strip_prefix(above)) {
+            // Joining an empty rest would add a slash.
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    root.to_path_buf()
+}

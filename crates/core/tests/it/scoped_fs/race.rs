@@ -1,0 +1,102 @@
+//! Races: a directory is swapped for a link to the outside while the handle works below it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::den::{CANARY, Den, hosts};
+
+const ROUNDS: usize = 2_000;
+
+/// Runs `work` while another thread exchanges `den/flip` (a directory) and `den/flop` (a link to the outside).
+fn while_swapping(den: &Den, work: impl FnOnce()) {
+    fs::create_dir(den.path("den/flip")).unwrap();
+    fs::write(den.path("den/flip/canary.txt"), "inside").unwrap();
+    symlink(den.path("wild"), den.path("den/flop")).unwrap();
+    let (flip, flop) = (den.path("den").join("flip"), den.path("den").join("flop"));
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let swapper = scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let _gone = renameat_with(CWD, &flip, CWD, &flop, RenameFlags::EXCHANGE);
+            }
+        });
+        work();
+        stop.store(true, Ordering::Relaxed);
+        swapper.join().unwrap();
+    });
+}
+
+#[test]
+fn reading_never_leaves() {
+    for (opener, host) in hosts() {
+        let den = Den::new();
+        let mut read = 0;
+        while_swapping(&den, || {
+            let files = den.handle(&host);
+            for _ in 0..ROUNDS {
+                if let Ok(content) = files.read("flip/canary.txt") {
+                    assert_ne!(content, CANARY, "{opener}");
+                    read += 1;
+                }
+                if let Ok(listed) = files.list("flip") {
+                    assert_eq!(listed.len(), 1, "{opener}");
+                }
+            }
+        });
+        assert!(read > 0, "{opener}: no read ever won");
+        den.assert_wild_untouched(opener);
+    }
+}
+
+#[test]
+fn writing_never_leaves() {
+    for (opener, host) in hosts() {
+        let den = Den::new();
+        let mut written = 0;
+        while_swapping(&den, || {
+            let files = den.handle(&host);
+            for round in 0..ROUNDS {
+                written += usize::from(files.write("flip/canary.txt", "changed").is_ok());
+                let _maybe = files.write(format!("flip/new-{round}"), "new");
+                let _maybe = files.append("flip/canary.txt", "+");
+                let _maybe = files.create_dir(format!("flip/dir-{round}"));
+                let _maybe = files.remove(format!("flip/new-{round}"));
+                let _maybe = files.remove("flip/canary.txt");
+            }
+        });
+        assert!(written > 0, "{opener}: no write ever won");
+        den.assert_wild_untouched(opener);
+    }
+}
+
+#[test]
+fn removing_trees_never_leaves() {
+    for (opener, host) in hosts() {
+        let den = Den::new();
+        let mut removed = 0;
+        while_swapping(&den, || {
+            let files = den.handle(&host);
+            for round in 0..ROUNDS {
+                if round % 2 == 0 {
+                    let _maybe = files.create_dir_all("flip/deep/deeper");
+                    let _maybe = files.write("flip/deep/deeper/file", "");
+                    removed += usize::from(files.remove_all("flip/deep").is_ok());
+                } else {
+                    let _maybe = files.remove_all("flip");
+                    let _maybe = files.create_dir("flip");
+                    if !den.path("den").join("flop").is_symlink()
+                        && !den.path("den").join("flip").is_symlink()
+                    {
+                        let _ours = symlink(den.path("wild"), den.path("den").join("flop"));
+                    }
+                }
+            }
+        });
+        assert!(removed > 0, "{opener}: no removal ever won");
+        den.assert_wild_untouched(opener);
+    }
+}
