@@ -2,5 +2,6 @@
 
 #![cfg(test)]
 
+mod grant_laws;
 mod host_laws;
 mod path_laws;
