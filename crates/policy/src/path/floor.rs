@@ -76,7 +76,10 @@ impl Floor {
         let mut names = components(path)?;
         let mut depth = 0;
         loop {
-            for entry in ENTRIES {
+            let first = names.clone().next()?.first()?.to_ascii_lowercase();
+            // Most names start like no entry that lies anywhere, and need no look at the table.
+            let entries = if depth == 0 || ANYWHERE.contains(&first) { ENTRIES } else { &[] };
+            for entry in entries.iter().filter(|entry| entry.first() == first) {
                 let concerned = entry.only.is_none_or(|only| only == direction)
                     && (depth == 0 || !entry.pattern.starts_with('/'));
                 if !concerned {
@@ -119,6 +122,14 @@ impl Floor {
 }
 
 impl FloorEntry {
+    /// Returns the byte its first name starts with, which rules nearly every entry out. No entry starts with a star.
+    const fn first(&self) -> u8 {
+        match self.pattern.as_bytes() {
+            [b'/', first, ..] | [first, ..] => *first,
+            [] => 0,
+        }
+    }
+
     /// Tells whether all of `names` (at least one) match the beginning of the entry, and more of it follows.
     fn starts_with_all<'a>(&self, mut names: impl Iterator<Item = &'a [u8]>) -> bool {
         let mut some = false;
@@ -154,6 +165,9 @@ const fn writes(kind: FloorKind, pattern: &'static str) -> FloorEntry {
 }
 
 use FloorKind::{Credential, Git, Key, Machine, Startup, Store};
+
+/// The first bytes of the entries that do not start at the root.
+const ANYWHERE: &[u8] = b"._il";
 
 const ENTRIES: &[FloorEntry] = &[
     both(Key, ".ssh"),
@@ -281,6 +295,15 @@ mod tests {
     use Direction::{Read, Write};
 
     use super::*;
+
+    #[test]
+    fn entries_start_with_a_plain_name_in_lower_case() {
+        for entry in ENTRIES {
+            let first = entry.first();
+            assert!(!matches!(first, b'*' | b'?' | b'/' | 0) && !first.is_ascii_uppercase(), "{entry:?}");
+            assert!(entry.pattern.starts_with('/') || ANYWHERE.contains(&first), "{entry:?}");
+        }
+    }
 
     #[test]
     fn holds_until_the_very_path_is_named() {
