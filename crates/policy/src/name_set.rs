@@ -183,7 +183,8 @@ impl<K: NameKind> NameSet<K> {
     /// Returns the names in both sets: the greatest set that each covers.
     #[must_use]
     pub fn meet(&self, other: &Self) -> Self {
-        if Arc::ptr_eq(&self.patterns, &other.patterns) {
+        // A declaration mostly lies within its ceiling, and then it is the meet.
+        if self.patterns.iter().all(|pattern| other.covers(pattern)) {
             return self.clone();
         }
         let mut both: Vec<NamePattern> = Vec::with_capacity(self.patterns.len().min(other.patterns.len()));

@@ -58,6 +58,10 @@ impl HostSet {
     /// Returns the set of exactly what both admit.
     #[must_use]
     pub fn meet(&self, other: &HostSet) -> HostSet {
+        // A declaration mostly lies within its ceiling, and then it is the meet.
+        if self.is_reduced() && self.iter().all(|pattern| other.covers(pattern)) {
+            return self.clone();
+        }
         let mut met: Vec<HostPattern> = Vec::with_capacity(self.len().max(other.len()));
         for own in self {
             for others in other {
@@ -74,6 +78,17 @@ impl HostSet {
         }
         met.sort_unstable();
         Self(met.into())
+    }
+
+    /// Tells whether the set is as a meet leaves it: sorted, and no pattern covers another.
+    fn is_reduced(&self) -> bool {
+        let mut rest = self.iter();
+        while let Some(pattern) = rest.next() {
+            if rest.clone().any(|later| later <= pattern || later.covers(pattern) || pattern.covers(later)) {
+                return false;
+            }
+        }
+        true
     }
 }
 
