@@ -2,6 +2,7 @@
 //!
 //! The input and the output must be given before `run` exists, so a tool without schemas does not compile.
 
+use std::any::Any;
 use std::future::Future;
 use std::marker::PhantomData;
 
@@ -74,7 +75,13 @@ pub fn tool(name: &str) -> ToolBuilder<Missing, Missing> {
     }
 }
 
-/// A schema that has not been given yet.
+/// A schema that has not been given yet, so that a tool without both does not compile.
+///
+/// ```compile_fail,E0599
+/// use ringfence::tool;
+///
+/// tool("blind").input::<String>().run(|text, _context| async move { Ok(text) });
+/// ```
 #[derive(Debug)]
 pub enum Missing {}
 
@@ -387,8 +394,8 @@ struct Native<I, O, F> {
 
 impl<I, O, F, Fut> Tool for Native<I, O, F>
 where
-    I: DeserializeOwned + Send,
-    O: Serialize + Send,
+    I: DeserializeOwned + Send + 'static,
+    O: Serialize + Send + 'static,
     F: Fn(I, Context) -> Fut + Send + Sync,
     Fut: Future<Output = Result<O, ToolError>> + Send,
 {
@@ -403,11 +410,29 @@ where
     fn call<'a>(&'a self, arguments: &'a Value, context: Context) -> BoxFuture<'a, Result<Value, ToolError>> {
         async move {
             // The schema was checked; what serde still refuses (a range, a format) is the caller's mistake too.
-            let input = I::deserialize(arguments)
-                .map_err(|error| ToolError::new(error.to_string()).not_executed())?;
+            let input = typed(arguments).map_err(|error| ToolError::new(error.to_string()).not_executed())?;
             let output = (self.function)(input, context).await?;
-            Ok(serde_json::to_value(output)?)
+            Ok(untyped(output)?)
         }
         .boxed()
+    }
+}
+
+/// Reads the arguments as the tool's type; a tool that takes JSON gets a copy.
+fn typed<I: DeserializeOwned + 'static>(arguments: &Value) -> Result<I, serde_json::Error> {
+    let mut copy = None::<I>;
+    match (&mut copy as &mut dyn Any).downcast_mut::<Option<Value>>() {
+        Some(json) => *json = Some(arguments.clone()),
+        None => copy = Some(I::deserialize(arguments)?),
+    }
+    copy.ok_or_else(|| serde::de::Error::custom("no value"))
+}
+
+/// Writes the output as JSON; a tool that returns JSON is done.
+fn untyped<O: Serialize + 'static>(output: O) -> Result<Value, serde_json::Error> {
+    let mut output = Some(output);
+    match (&mut output as &mut dyn Any).downcast_mut::<Option<Value>>().and_then(Option::take) {
+        Some(json) => Ok(json),
+        None => serde_json::to_value(output),
     }
 }

@@ -66,7 +66,7 @@ impl Gate<'_> {
             return path;
         }
         let absolute = text.starts_with('/');
-        let climbs = text.split(['/', '\\']).any(|part| part == "..");
+        let climbs = text.contains("..") && text.split(['/', '\\']).any(|part| part == "..");
         let home = text == "~" || (text.starts_with('~') && text.contains('/'));
         if !absolute && !climbs && !home && !marked {
             return Candidate::None;
@@ -84,13 +84,13 @@ impl Gate<'_> {
                 (false, false) => Candidate::Path(jail.join(text)),
             };
         }
-        let whole = match (absolute, self.working_dir) {
-            (true, _) => PathBuf::from(text),
+        let normal = match (absolute, self.working_dir) {
+            (true, _) => normalise(Path::new(text)),
             (false, _) if climbs => return Candidate::Refused("a relative path may not contain `..`"),
-            (false, Some(directory)) => directory.join(text),
+            (false, Some(directory)) => normalise(&directory.join(text)),
             (false, None) => return Candidate::Refused("a relative path needs a working directory"),
         };
-        normalise(&whole).map_or(Candidate::Refused("it is not a path"), Candidate::Path)
+        normal.map_or(Candidate::Refused("it is not a path"), Candidate::Path)
     }
 }
 

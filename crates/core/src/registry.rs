@@ -96,8 +96,8 @@ impl Call {
         self.deadline.unwrap_or(default)
     }
 
-    pub(crate) fn take_arguments(&mut self) -> Arc<Value> {
-        std::mem::replace(&mut self.arguments, Arc::new(Value::Null))
+    pub(crate) fn arguments(&self) -> Arc<Value> {
+        Arc::clone(&self.arguments)
     }
 }
 

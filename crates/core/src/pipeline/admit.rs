@@ -263,13 +263,13 @@ impl Admitted {
     /// Runs the tool. A panic, a missed deadline or a cancelled run is a failure like any other.
     pub(crate) async fn run(self) -> Result<(RawOutput, Checks), Failure> {
         let Self { registered, arguments, context, deadline, checks } = self;
-        let cancellation = context.cancellation().clone();
+        let run = context.run().clone();
         // Inside a block, because a tool may panic before it returns its future.
         let work = AssertUnwindSafe(async { registered.tool.call(&arguments, context).await }).catch_unwind();
         let ended = tokio::select! {
             biased;
             ended = tokio::time::timeout(deadline, work) => ended,
-            () = cancellation.cancelled() => return Err(Failure::coded(Code::Cancelled, "the run was cancelled")),
+            () = run.cancellation().cancelled() => return Err(Failure::coded(Code::Cancelled, "the run was cancelled")),
         };
         match ended {
             Err(_) => {

@@ -5,6 +5,22 @@ use serde_json::Value;
 use crate::budget::marker;
 
 /// What the tool returned. It has no accessor: only [`RawOutput::clean`] opens it.
+///
+/// Nobody outside the pipeline makes one, looks into one, or makes what comes after it:
+///
+/// ```compile_fail,E0624
+/// let raw = ringfence::RawOutput::new(serde_json::json!("made up"));
+/// ```
+///
+/// ```compile_fail,E0616
+/// fn peek(raw: ringfence::RawOutput) -> serde_json::Value {
+///     raw.0
+/// }
+/// ```
+///
+/// ```compile_fail,E0451
+/// let clean = ringfence::CleanOutput { value: serde_json::json!("unclean"), text: None };
+/// ```
 #[derive(Debug)]
 pub struct RawOutput(Value);
 
@@ -26,7 +42,7 @@ impl RawOutput {
     /// every string and key of a structure.
     pub fn clean(self) -> CleanOutput {
         let value = cleaned(self.0);
-        let text = if value.is_string() { None } else { Some(value.to_string()) };
+        let text = if value.is_string() { None } else { Some(written(&value)) };
         CleanOutput { value, text }
     }
 }
@@ -61,6 +77,15 @@ impl CleanOutput {
             return self;
         }
         Self { value: Value::String(shortened(self.text(), bytes)), text: None }
+    }
+}
+
+/// Writes a value as JSON, mostly without growing the text on the way.
+fn written(value: &Value) -> String {
+    let mut text = Vec::with_capacity(128);
+    match serde_json::to_writer(&mut text, value).map(|()| String::from_utf8(text)) {
+        Ok(Ok(text)) => text,
+        _ => value.to_string(),
     }
 }
 

@@ -13,7 +13,13 @@ use crate::handle::ScopedEnvironment;
 use crate::schema::Schema;
 use crate::tool::Tool;
 
-/// A tool that has been registered.
+/// A tool that has been registered. Only [`Registry::register`](crate::Registry::register) makes one.
+///
+/// ```compile_fail,E0624
+/// fn skip(tool: std::sync::Arc<dyn ringfence::Tool>) {
+///     let registered = ringfence::Registered::new(tool);
+/// }
+/// ```
 pub struct Registered {
     pub(super) tool: Arc<dyn Tool>,
     pub(super) input: Schema,

@@ -27,8 +27,8 @@ pub(crate) struct Settling<'a> {
 impl Settling<'_> {
     /// Runs the call to its end. Whatever happens, there is one outcome and one record.
     pub(crate) async fn settle(self) -> Report {
-        let Self { desk, mut call, registered } = self;
-        let arguments = call.take_arguments();
+        let Self { desk, call, registered } = self;
+        let arguments = call.arguments();
         let mut open = Open { desk, call, registered, arguments, started: Instant::now(), ended: false };
         let outcome = AssertUnwindSafe(open.outcome()).catch_unwind().await;
         let outcome = outcome.unwrap_or_else(|panic| {
