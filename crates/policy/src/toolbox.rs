@@ -272,33 +272,6 @@ fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Finds where a tool or one of its fields stands in a TOML text, for messages.
-///
-/// Returns the line and column of the most specific part of `capability` that is written out.
-pub fn place_in_toml(text: &str, tool: &str, capability: &str) -> Option<(usize, usize)> {
-    let document = toml::de::DeTable::parse(text).ok()?;
-    let tools = document.get_ref().get("tool").or_else(|| document.get_ref().get("tools"))?;
-    let entry = tools.get_ref().as_array()?.iter().find(|entry| {
-        entry.get_ref().get("name").and_then(|name| name.get_ref().as_str()).is_some_and(|name| name == tool)
-    })?;
-    let mut found = entry;
-    let under_capabilities = entry.get_ref().get("capabilities");
-    let mut parts = capability.split('.').peekable();
-    if let (Some(first), Some(capabilities)) = (parts.peek(), under_capabilities)
-        && let Some(surface) = capabilities.get_ref().get(*first)
-    {
-        found = surface;
-        parts.next();
-    }
-    for part in parts {
-        match found.get_ref().get(part) {
-            Some(deeper) => found = deeper,
-            None => break,
-        }
-    }
-    Some(line_and_column(text, found.span().start))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,13 +344,5 @@ command = ["x"]
         let found: Vec<_> = gaps.iter().map(|gap| format!("{} {}", gap.tool, gap.capability)).collect();
         assert!(tools.is_empty());
         assert_eq!(found, ["one input", "one output", "one command", "two input", "two command"]);
-    }
-
-    #[test]
-    fn finds_the_place_of_a_field() {
-        assert_eq!(place_in_toml(GOOD, "grep", "command"), Some((9, 11)));
-        assert_eq!(place_in_toml(GOOD, "grep", "process").map(|(line, _)| line), Some(12));
-        assert_eq!(place_in_toml(GOOD, "grep", "class").map(|(line, _)| line), Some(6));
-        assert_eq!(place_in_toml(GOOD, "nobody", "class"), None);
     }
 }
