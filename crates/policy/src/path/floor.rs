@@ -76,8 +76,10 @@ impl Floor {
         let mut names = components(path)?;
         let mut depth = 0;
         loop {
+            let first = names.clone().next()?.first().map_or(0, u8::to_ascii_lowercase);
             for entry in ENTRIES {
-                let concerned = entry.only.is_none_or(|only| only == direction)
+                let concerned = entry.first() == first
+                    && entry.only.is_none_or(|only| only == direction)
                     && (depth == 0 || !entry.pattern.starts_with('/'));
                 if !concerned {
                     continue;
@@ -132,6 +134,14 @@ impl FloorEntry {
         false
     }
 
+    /// The first byte of the first name, which is never a wildcard: most lines differ there already.
+    const fn first(&self) -> u8 {
+        match self.pattern.as_bytes() {
+            [b'/', first, ..] | [first, ..] => *first,
+            [] => 0,
+        }
+    }
+
     /// Returns how many components match when the entry is laid on the first of `names`.
     fn run<'a>(&self, mut names: impl Iterator<Item = &'a [u8]>) -> Option<usize> {
         let mut length = 0;
@@ -167,7 +177,7 @@ const ENTRIES: &[FloorEntry] = &[
     both(Key, "id_ed25519_sk"),
     both(Key, "id_rsa"),
     both(Key, ".local/share/keyrings"),
-    both(Key, "library/keychains"),
+    both(Key, "/users/*/library/keychains"),
     both(Key, "/etc/ssh/ssh_host_*_key"),
     both(Key, "/etc/ssl/private"),
     both(Credential, ".aws"),
@@ -229,7 +239,7 @@ const ENTRIES: &[FloorEntry] = &[
     writes(Startup, ".xprofile"),
     writes(Startup, ".xinitrc"),
     writes(Startup, ".xsessionrc"),
-    writes(Startup, "library/launchagents"),
+    writes(Startup, "/users/*/library/launchagents"),
     writes(Startup, "/etc/profile"),
     writes(Startup, "/etc/profile.d"),
     writes(Startup, "/etc/bash.bashrc"),
@@ -350,6 +360,7 @@ mod tests {
         let mut patterns: Vec<&str> = Floor::entries().iter().map(|entry| entry.pattern).collect();
         assert!(patterns.iter().all(|pattern| *pattern == pattern.to_ascii_lowercase()));
         let count = patterns.len();
+        assert!(Floor::entries().iter().all(|entry| !matches!(entry.first(), b'*' | b'?')));
         patterns.sort_unstable();
         patterns.dedup();
         assert_eq!(patterns.len(), count);

@@ -24,10 +24,20 @@ fn while_swapping(den: &Den, work: impl FnOnce()) {
                 let _gone = renameat_with(CWD, &flip, CWD, &flop, RenameFlags::EXCHANGE);
             }
         });
+        // Stops the swapper also when the work panics; the scope would wait for it for ever.
+        let stopper = Stopper(&stop);
         work();
-        stop.store(true, Ordering::Relaxed);
+        drop(stopper);
         swapper.join().unwrap();
     });
+}
+
+struct Stopper<'a>(&'a AtomicBool);
+
+impl Drop for Stopper<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[test]
