@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use ringfence::Existing;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::den::{CANARY, Den, hosts};
@@ -107,6 +108,34 @@ fn removing_trees_never_leaves() {
             }
         });
         assert!(removed > 0, "{opener}: no removal ever won");
+        den.assert_wild_untouched(opener);
+    }
+}
+
+/// A tool that writes a temporary file and renames it, while somebody puts a link in the place of the temporary name.
+#[test]
+fn replacing_by_rename_never_leaves() {
+    for (opener, host) in hosts() {
+        let den = Den::new();
+        let (draft, canary) = (den.path("den").join("draft"), den.path("wild/canary.txt"));
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let _gone = fs::remove_file(&draft);
+                    let _taken = symlink(&canary, &draft);
+                }
+            });
+            let _stopper = Stopper(&stop);
+            let files = den.handle(&host);
+            for _ in 0..ROUNDS {
+                let _maybe = files.write("draft", "new content");
+                let _maybe = files.rename("draft", "final", Existing::Replace);
+                if let Ok(content) = files.read("final") {
+                    assert_ne!(content, CANARY, "{opener}");
+                }
+            }
+        });
         den.assert_wild_untouched(opener);
     }
 }
