@@ -78,7 +78,7 @@ impl Floor {
         loop {
             let first = names.clone().next()?.first().map_or(0, u8::to_ascii_lowercase);
             // Below the first name nearly every name is dismissed by one look at its first byte.
-            let possible = depth == 0 || STARTS.get(usize::from(first)) == Some(&true);
+            let possible = depth == 0 || (first.is_ascii() && STARTS >> first & 1 == 1);
             for entry in ENTRIES.iter().filter(|_| possible) {
                 let concerned = entry.first() == first
                     && entry.only.is_none_or(|only| only == direction)
@@ -157,15 +157,13 @@ impl FloorEntry {
     }
 }
 
-/// The first bytes of the lines that hold anywhere.
-const STARTS: [bool; 256] = {
-    let mut starts = [false; 256];
+/// The first bytes of the lines that hold anywhere, as bits; all of them are ASCII.
+const STARTS: u128 = {
+    let mut starts = 0;
     let mut rest = ENTRIES;
     while let [entry, tail @ ..] = rest {
-        if let [first, ..] = entry.pattern.as_bytes()
-            && *first != b'/'
-        {
-            starts[*first as usize] = true;
+        if !matches!(entry.pattern.as_bytes(), [b'/', ..]) {
+            starts |= 1 << entry.first();
         }
         rest = tail;
     }
