@@ -40,8 +40,7 @@ impl HostFiles {
 
     /// Resolves the roots of a grant and keeps them there. Call it when the tool is registered.
     pub fn pin(&self, grant: &FsGrant) {
-        let roots = [Direction::Read, Direction::Write].into_iter().flat_map(|side| grant.roots(side));
-        for root in roots.map(PathPattern::root).chain(grant.jail()) {
+        for root in roots(grant) {
             self.pinned(root);
         }
     }
@@ -67,6 +66,12 @@ impl Default for HostFiles {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Returns the roots of a grant as written, the jail included; patterns that are not expanded have none.
+pub(super) fn roots(grant: &FsGrant) -> impl Iterator<Item = &Path> {
+    let sides = [Direction::Read, Direction::Write].into_iter().flat_map(|side| grant.roots(side));
+    sides.map(PathPattern::root).chain(grant.jail()).filter(|root| root.is_absolute())
 }
 
 /// Resolves the links in what exists of `root`, and appends the rest as it is.
