@@ -68,7 +68,8 @@ impl Place {
 
     /// Reads the toolbox and finds everything that is wrong with it.
     pub(crate) fn load(&self) -> Result<Loaded, CommandError> {
-        let text = read_text(&self.policy, Some("name the toolbox with --policy FILE, or try `ringfence demo`"))?;
+        let text =
+            read_text(&self.policy, Some("name the toolbox with --policy FILE, or try `ringfence demo`"))?;
         Ok(self.read(&text))
     }
 
@@ -146,11 +147,13 @@ impl Loaded {
             .files(HostFiles::new())
             .network(ringfence::egress::Client::builder().build())
             .environment(Environment::new(variables));
-        let registry = configure(Registry::builder().personality(self.personality).backends(backends)).build();
+        let registry =
+            configure(Registry::builder().personality(self.personality).backends(backends)).build();
         for declaration in self.declarations {
             let name = declaration.name.clone();
             let input = |message| CommandError::Input { message, hint: None };
-            let tool = declared_tool(declaration).map_err(|error| input(format!("tool `{name}`: {error}")))?;
+            let tool =
+                declared_tool(declaration).map_err(|error| input(format!("tool `{name}`: {error}")))?;
             registry.register_shared(tool).map_err(|error: RegistrationError| input(error.to_string()))?;
         }
         Ok(registry)
@@ -195,7 +198,9 @@ pub(crate) fn listed(path: &Path, problems: &[Problem]) -> String {
 
 fn schema_gaps(declaration: &Declaration) -> Vec<Gap> {
     let schemas = [("input", &declaration.input), ("output", &declaration.output)];
-    let faults = schemas.into_iter().filter_map(|(field, schema)| Some((field, ringfence::Schema::compile(schema).err()?)));
+    let faults = schemas
+        .into_iter()
+        .filter_map(|(field, schema)| Some((field, ringfence::Schema::compile(schema).err()?)));
     faults
         .map(|(field, error)| Gap {
             tool: declaration.name.clone(),

@@ -56,7 +56,9 @@ fn main() -> ExitCode {
     match result {
         Ok(exit) => exit.into(),
         // Whoever reads our output has had enough, as in `ringfence tools | head -1`.
-        Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Done.into(),
+        Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            Exit::Done.into()
+        }
         Err(error) => {
             let _told = write!(std::io::stderr().lock(), "{}", error.report());
             error.exit().into()

@@ -1,7 +1,7 @@
 //! Where something stands in a toolbox file, for messages that point at a line.
 
-use toml::de::{DeTable, DeValue};
 use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use crate::json::line_and_column;
 

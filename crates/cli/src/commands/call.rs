@@ -71,7 +71,8 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
     if let Some(deadline) = args.deadline {
         call = call.deadline(deadline.duration());
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CommandError::Start)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CommandError::Start)?;
     let report = runtime.block_on(registry.call(&run.start(), call));
     // A blocking tool that missed its deadline must not keep the command alive.
     runtime.shutdown_background();

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use ringfence::policy::{Declaration, Direction, resolve_capabilities};
-use ringfence::{Grant, Personality};
+use ringfence::policy::{Declaration, Direction, PathReach, resolve_capabilities};
+use ringfence::{Capabilities, Grant, Personality};
 use serde_json::json;
 
 use crate::error::{CommandError, Exit};
@@ -62,25 +62,27 @@ fn first_line(text: &str) -> String {
 
 /// Sums up a grant on one line.
 fn reach(declaration: &Declaration, personality: &Personality) -> String {
-    let grant = declaration.capabilities.as_ref().map(|declared| resolve_capabilities(declared, personality));
-    let Some(Ok(grant)) = grant else { return "nothing".to_owned() };
-    let parts = parts(&grant);
+    let Some(capabilities) = &declaration.capabilities else { return "nothing".to_owned() };
+    let Ok(grant) = resolve_capabilities(capabilities, personality) else { return "nothing".to_owned() };
+    let parts = parts(&grant, capabilities, personality);
     if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
 }
 
-fn parts(grant: &Grant) -> Vec<String> {
+fn parts(grant: &Grant, capabilities: &Capabilities, personality: &Personality) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = |what: &str, items: Vec<String>| {
         if !items.is_empty() {
             parts.push(format!("{what} {}", items.join(", ")));
         }
     };
-    if let Some(fs) = &grant.fs {
-        for direction in [Direction::Read, Direction::Write] {
-            let mut roots: Vec<String> = fs.declared(direction).map(ToString::to_string).collect();
-            roots.dedup();
-            part(&direction.to_string(), roots);
-        }
+    for direction in [Direction::Read, Direction::Write] {
+        // A sound toolbox declares nothing that the personality does not cover.
+        let paths = match capabilities.fs_reach.as_ref().and_then(|reach| reach.direction(direction)) {
+            None => continue,
+            Some(PathReach::FromPersonality) => personality.fs_reach.direction(direction),
+            Some(PathReach::Listed(paths)) => paths,
+        };
+        part(direction.as_str(), paths.iter().map(ToString::to_string).collect());
     }
     if let Some(network) = &grant.network {
         part("hosts", network.hosts().iter().map(ToString::to_string).collect());
@@ -95,7 +97,7 @@ fn parts(grant: &Grant) -> Vec<String> {
         part("env", environment.iter().map(ToString::to_string).collect());
     }
     if let Some(storage) = &grant.storage {
-        part("storage", vec![format!("{:?}", storage.scope).to_lowercase()]);
+        part("storage", vec![storage.scope.to_string()]);
     }
     parts
 }

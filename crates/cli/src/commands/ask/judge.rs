@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ringfence::policy::{Capabilities, JsonLimits, Reach, parse_json, resolve_capabilities};
-use ringfence::{Access, Code, Grant, Personality, Refusal, Schema, ScopedFs, judge_arguments};
+use ringfence::{Access, Code, FsError, Grant, Personality, Refusal, Schema, ScopedFs, judge_arguments};
 use serde_json::Value;
 
 use super::question::{Question, Subject, Want};
@@ -12,7 +12,8 @@ use super::{Desk, invalid};
 impl Desk<'_> {
     /// Judges a question.
     pub(super) fn judge(&mut self, question: Question) -> Result<(), Refusal> {
-        let expanded = question.personality.map(|personality| personality.expand(&self.variables)).transpose();
+        let expanded =
+            question.personality.map(|personality| personality.expand(&self.variables)).transpose();
         let inline = expanded.map_err(|error| invalid(format!("personality: {error}")))?;
         let subject = match question.subject {
             Subject::Declared(capabilities, input) => Judged {
@@ -34,7 +35,8 @@ impl Desk<'_> {
             Want::Reach(reach) => self.reach(&grant, &reach, cwd),
             Want::Arguments(arguments) => judged(&grant, &arguments, schema.as_ref(), cwd),
             Want::RawArguments(text) => {
-                let arguments = parse_json(&text, JsonLimits::ARGUMENTS).map_err(|error| invalid(error.to_string()))?;
+                let arguments =
+                    parse_json(&text, JsonLimits::ARGUMENTS).map_err(|error| invalid(error.to_string()))?;
                 judged(&grant, &arguments, schema.as_ref(), cwd)
             }
         }
@@ -49,7 +51,8 @@ impl Desk<'_> {
         let loaded = loaded.as_ref().map_err(|error| invalid(error.clone()))?;
         let personality = personality.unwrap_or_else(|| loaded.personality.clone());
         let tool = loaded.declarations.iter().find(|tool| tool.name.as_str() == name);
-        let tool = tool.ok_or_else(|| Refusal::new(Code::ToolUnknown, format!("no tool is named `{name}`")))?;
+        let tool =
+            tool.ok_or_else(|| Refusal::new(Code::ToolUnknown, format!("no tool is named `{name}`")))?;
         if !personality.permits_tool(name) {
             let message = format!("tool `{name}` is not in the personality's toolset");
             return Err(Refusal::new(Code::ToolNotPermitted, message));
@@ -72,9 +75,9 @@ impl Desk<'_> {
             }
         };
         let fs = ScopedFs::new(&self.files, grant.fs.clone().unwrap_or_default(), cwd.map(Path::to_path_buf));
-        fs.check(access, path).map_err(|error| match error.into_refusal() {
-            Ok(refusal) => refusal,
-            Err(error) => Refusal::new(error.code(), error.to_string()),
+        fs.check(access, path).map_err(|error| match error {
+            FsError::Refused(refusal) => refusal,
+            failed => Refusal::new(failed.code(), failed.to_string()),
         })
     }
 }
@@ -85,7 +88,12 @@ struct Judged {
     input: Option<Value>,
 }
 
-fn judged(grant: &Grant, arguments: &Value, schema: Option<&Schema>, cwd: Option<&Path>) -> Result<(), Refusal> {
+fn judged(
+    grant: &Grant,
+    arguments: &Value,
+    schema: Option<&Schema>,
+    cwd: Option<&Path>,
+) -> Result<(), Refusal> {
     JsonLimits::ARGUMENTS.check(arguments).map_err(|error| invalid(format!("the arguments are {error}")))?;
     if let Some(schema) = schema {
         schema.check(arguments).map_err(|violation| invalid(violation.to_string()))?;

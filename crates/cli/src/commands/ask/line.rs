@@ -59,7 +59,10 @@ fn parse(bytes: &[u8], dropped: bool) -> Line {
         Ok(text) => text,
         Err(error) => {
             let id = salvage_id(&String::from_utf8_lossy(bytes));
-            return Line::Malformed { id, message: format!("the line is not UTF-8 at byte {}", error.valid_up_to()) };
+            return Line::Malformed {
+                id,
+                message: format!("the line is not UTF-8 at byte {}", error.valid_up_to()),
+            };
         }
     };
     if text.trim().is_empty() {

@@ -67,8 +67,7 @@ fn answer(desk: &mut Desk<'_>, line: line::Line) -> Option<Value> {
     Some(match verdict {
         Ok(()) => json!({"id": id, "decision": "allow", "code": null, "message": "allowed"}),
         Err(refusal) => {
-            let mut answer =
-                json!({"id": id, "decision": "deny", "code": refusal.code.as_str(), "message": refusal.message});
+            let mut answer = json!({"id": id, "decision": "deny", "code": refusal.code.as_str(), "message": refusal.message});
             if let (Some(hint), Some(answer)) = (refusal.hint, answer.as_object_mut()) {
                 answer.insert("hint".into(), Value::String(hint.into_owned()));
             }

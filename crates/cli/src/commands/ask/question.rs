@@ -42,7 +42,9 @@ impl Question {
         let want = want(map.shift_remove("want").ok_or_else(|| invalid("the question has no `want`"))?)?;
         let personality = match map.shift_remove("personality") {
             None => None,
-            Some(value) => Some(serde_json::from_value(value).map_err(|error| invalid(format!("personality: {error}")))?),
+            Some(value) => Some(
+                serde_json::from_value(value).map_err(|error| invalid(format!("personality: {error}")))?,
+            ),
         };
         let cwd = match map.shift_remove("cwd") {
             None | Some(Value::Null) => None,

@@ -1,0 +1,30 @@
+//! The reference page of the command is what the command says of itself.
+
+use crate::bench::Bench;
+
+#[test]
+fn the_reference_page_is_up_to_date() {
+    let bench = Bench::new();
+    let mut page = String::from(
+        "# The `ringfence` command\n\nWritten by a test from the command's own help (`crates/cli/tests/it/help.rs`).\n",
+    );
+    for command in [
+        &["--help"][..],
+        &["ask", "--help"],
+        &["call", "--help"],
+        &["check", "--help"],
+        &["demo", "--help"],
+        &["tools", "--help"],
+    ] {
+        let name =
+            command.iter().filter(|word| !word.starts_with('-')).copied().collect::<Vec<_>>().join(" ");
+        let title = if name.is_empty() { "ringfence".to_owned() } else { format!("ringfence {name}") };
+        let help = bench.ringfence(command);
+        let help = help.strip_suffix("exit 0").unwrap();
+        page.push_str(&format!("\n## {title}\n\n```text\n{}\n```\n", help.trim_end()));
+    }
+    page.push_str("\n## Exit codes\n\n| code | meaning |\n|---|---|\n| 0 | done |\n| 1 | it ran and failed |\n| 2 | the command line or its input is wrong |\n| 3 | refused by policy |\n| 4 | findings |\n");
+    insta::with_settings!({snapshot_path => "../../../../docs/reference", prepend_module_to_snapshot => false, omit_expression => true}, {
+        insta::assert_snapshot!("cli", page);
+    });
+}
