@@ -143,7 +143,7 @@ impl Held {
             Ok(handle) => Ok(Some(handle)),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(Errno::XDEV) => Err(SecretError::new("its file is a link that leads out of the directory")),
-            Err(Errno::LOOP) => Err(SecretError::new("its file is behind too many links")),
+            Err(Errno::LOOP) => Err(SecretError::new("its file is behind links that cannot be followed")),
             Err(errno) => Err(SecretError::new(format!("its file cannot be opened: {}", words(errno)))),
         }
     }

@@ -19,10 +19,10 @@ use super::blocking;
 
 /// Entries of the keyring: the service is the same for all, the user is the ref.
 ///
-/// On Linux this is the kernel's keyring, which needs no desktop: the session keyring, and the persistent one of the
-/// user where the kernel has it. Entries are gone after a reboot, or days after their last use. They have the form
-/// that the `keyring` family of crates gives them: type `user`, description `keyring:<ref>@<service>`. An entry that
-/// expired or was revoked is one that is not there. Reading an entry keeps it for longer.
+/// On Linux this is the kernel's keyring, which needs no desktop: the session keyring and what is linked to it, then
+/// the persistent one of the user where the kernel has it. Entries are gone after a reboot at the latest. They have
+/// the form that the `keyring` family of crates gives them, so `keyctl add user keyring:<ref>@<service> … @s` makes
+/// one too. An entry that expired or was revoked is an error, not an entry that is not there.
 ///
 /// On other systems every ref is refused: this build has no keyring for them.
 #[derive(Clone, Debug)]

@@ -6,28 +6,24 @@ use crate::ask;
 
 #[cfg(target_os = "linux")]
 mod kernel {
-    use keyring_core::api::CredentialStoreApi as _;
-    use keyring_core::{Entry, Error};
-    use linux_keyutils_keyring_store::Store;
+    use linux_keyutils::{Key, KeyError, KeyRing, KeyRingIdentifier};
     use ringfence_store::KeyringSecrets;
 
     use crate::{Answer, VALUE, ask, error, value};
 
     /// An entry that is removed again.
-    struct Kept(Entry);
+    struct Kept(KeyRing, Key);
 
     impl Kept {
-        /// Writes an entry as somebody else would who does not know this crate.
-        fn new(service: &str, user: &str, value: &[u8]) -> Result<Self, Error> {
-            let entry = Store::new()?.build(service, user, None)?;
-            entry.set_secret(value)?;
-            Ok(Self(entry))
+        fn new(keyring: KeyRing, service: &str, user: &str, value: &[u8]) -> Result<Self, KeyError> {
+            keyring.add_key(&format!("keyring:{user}@{service}"), value).map(|key| Self(keyring, key))
         }
     }
 
     impl Drop for Kept {
         fn drop(&mut self) {
-            let _ = self.0.delete_credential();
+            // Unlinked and not invalidated: an invalid entry looks revoked until the kernel collects it.
+            let _ = self.0.unlink_key(self.1);
         }
     }
 
@@ -38,18 +34,29 @@ mod kernel {
 
     #[tokio::test]
     async fn reads_back_what_was_put_in() {
-        let (db, other, binary) = (own("db"), own("other"), own("binary"));
+        let [db, other, binary, big, revoked] = ["db", "other", "binary", "big", "revoked"].map(own);
         let source = KeyringSecrets::new();
-        let put = Kept::new("ringfence", &db, VALUE.as_bytes());
-        let Ok(_db) = put else {
-            println!("the kernel keyring refuses: {}", put.err().unwrap());
-            let Answer::Error(error) = ask(&source, &db).await else { panic!("an answer from no keyring") };
-            assert!(error.starts_with("the kernel keyring is not available: `"), "{error}");
-            return;
+        let session = KeyRing::from_special_id(KeyRingIdentifier::Session, false);
+        let put = session.and_then(|session| Kept::new(session, "ringfence", &db, VALUE.as_bytes()));
+        let kept = match put {
+            Ok(kept) => kept,
+            Err(refused) => {
+                println!("the kernel keyring refuses ({refused}): testing the refusal");
+                let Answer::Error(error) = ask(&source, &db).await else {
+                    panic!("an answer from no keyring")
+                };
+                assert!(error.starts_with("the kernel keyring is not available: "), "{error}");
+                return;
+            }
         };
-        println!("the kernel keyring works");
-        let _other = Kept::new("another", &other, b"another\n").unwrap();
-        let _binary = Kept::new("ringfence", &binary, b"hunter2-canary\xff").unwrap();
+        println!("the kernel keyring works: testing the round trip");
+        let session = session.unwrap();
+        let _other = Kept::new(session, "another", &other, b"another\n").unwrap();
+        let _binary = Kept::new(session, "ringfence", &binary, b"hunter2-canary\xff").unwrap();
+        let most = "x".repeat(4096);
+        let _big = Kept::new(session, "ringfence", &big, most.as_bytes()).unwrap();
+        let revoke = Kept::new(session, "ringfence", &revoked, VALUE.as_bytes()).unwrap();
+        revoke.1.revoke().unwrap();
 
         let another = KeyringSecrets::for_service("another").unwrap();
         let disguised = format!("{other}@another");
@@ -60,6 +67,8 @@ mod kernel {
             (&source,    &other,         Answer::Missing),
             (&source,    &disguised,     Answer::Missing),
             (&source,    &binary,        error("the value is not UTF-8 text")),
+            (&source,    &big,           value(&most)),
+            (&source,    &revoked,       error("its entry was revoked")),
             (&another,   &db,            Answer::Missing),
             (&another,   &other,         value("another\n")),
         ];
@@ -67,8 +76,35 @@ mod kernel {
             assert_eq!(ask(source, name).await, answer, "{source:?} {name}");
         }
 
-        drop(_db);
+        drop(kept);
         assert_eq!(ask(&source, &db).await, Answer::Missing);
+        assert_eq!(
+            KeyRing::from_special_id(KeyRingIdentifier::Session, false),
+            Ok(session),
+            "the session stays"
+        );
+    }
+
+    #[tokio::test]
+    async fn reads_the_persistent_keyring_without_a_link_to_it() {
+        let name = own("persistent");
+        let source = KeyringSecrets::new();
+        let put = KeyRing::get_persistent(KeyRingIdentifier::Thread)
+            .and_then(|keyring| Kept::new(keyring, "ringfence", &name, VALUE.as_bytes()));
+        match put {
+            Ok(_kept) => {
+                println!("the kernel has a persistent keyring: testing the round trip");
+                assert_eq!(ask(&source, &name).await, value(VALUE));
+            }
+            Err(KeyError::OperationNotSupported) => {
+                println!("the kernel has no persistent keyring: testing that it is not missed");
+                assert_eq!(ask(&source, &name).await, Answer::Missing);
+            }
+            Err(refused) => {
+                println!("the kernel keyring refuses ({refused}): testing the refusal");
+                assert!(matches!(ask(&source, &name).await, Answer::Error(_)));
+            }
+        }
     }
 }
 
