@@ -1,6 +1,7 @@
 //! The real binary, from outside.
 
 #![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "the tests start the binary they test")]
 
 mod ask;
 mod bad_input;

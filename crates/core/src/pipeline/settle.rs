@@ -66,14 +66,15 @@ fn finish(ran: Result<(RawOutput, Checks), Failure>, reservation: Reservation) -
             reservation.complete();
             Outcome::Done(Arc::new(output))
         }
-        Err(failure) => Outcome::Failed(clean_failure(failure)),
+        Err(failure) => Outcome::Failed(cleaned(failure)),
     }
 }
 
 /// A failure's text comes from the tool, so it is cleaned like an output.
-fn clean_failure(failure: Failure) -> Failure {
-    let message = RawOutput::new(Value::String(failure.message.clone())).clean();
-    Failure { message: message.text().to_owned(), ..failure }
+fn cleaned(mut failure: Failure) -> Failure {
+    let message = RawOutput::new(Value::String(std::mem::take(&mut failure.message))).clean();
+    message.text().clone_into(&mut failure.message);
+    failure
 }
 
 fn record(
