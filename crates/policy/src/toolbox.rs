@@ -91,8 +91,13 @@ impl Toolbox {
     /// The first problem, with its line and column.
     pub fn from_toml(text: &str) -> Result<Self, DocumentError> {
         toml::from_str(text).map_err(|error| {
+            let span = error.span().unwrap_or_default();
             let (line, column) = error.span().map_or((0, 0), |span| line_and_column(text, span.start));
-            DocumentError { line, column, message: one_line(error.message()) }
+            let message = match (error.message(), text.get(span)) {
+                ("duplicate key", Some(key)) => format!("key `{}` appears twice", key.trim()),
+                (message, _) => one_line(message),
+            };
+            DocumentError { line, column, message }
         })
     }
 
@@ -311,7 +316,7 @@ capabilities = { fs_reach = { read = "from-personality" }, process = { allowedBi
         #[rustfmt::skip]
         let cases = [
             ("[personality]\nidd = \"x\"",                         2, "unknown field `idd`"),
-            ("[personality]\nid = \"x\"\nid = \"y\"",              3, "duplicate key"),
+            ("[personality]\nid = \"x\"\nid = \"y\"",              3, "key `id` appears twice"),
             ("[[tool]]\nname = \"a b\"",                           2, "tool name `a b`"),
             ("[personality]\nnetwork = { allow = [\n\"*.*\" ] }",  3, "`*.*`"),
             ("[personality\n",                                     1, "unclosed"),

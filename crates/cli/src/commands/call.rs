@@ -86,12 +86,26 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
     }
     Ok(match &report.outcome {
         Outcome::Done(_) => Exit::Done,
+        // The tool ran, and a handle refused what it tried.
+        Outcome::Failed(failure) if is_reach(failure.code) => Exit::Refused,
         Outcome::Failed(_) => Exit::Failed,
         Outcome::Refused(refusal) => match refusal.code {
             Code::InputInvalid | Code::ToolUnknown => Exit::Usage,
             _ => Exit::Refused,
         },
     })
+}
+
+const fn is_reach(code: Code) -> bool {
+    matches!(
+        code,
+        Code::BinaryNotAllowed
+            | Code::EnvironmentNotDeclared
+            | Code::HostNotAllowed
+            | Code::NotAvailable
+            | Code::PathNotReachable
+            | Code::SecretNotDeclared
+    )
 }
 
 fn read_input() -> Result<String, CommandError> {

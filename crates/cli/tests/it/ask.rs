@@ -31,7 +31,10 @@ fn decisions(bench: &Bench, declare: &Value, personality: &Value, wants: &[Value
 fn answers_in_the_agreed_shape() {
     let bench = Bench::new();
     let question = r#"{"id": "q1", "declare": {"network": {"allowedHosts": ["api.github.com"]}}, "personality": {"network": {"allow": ["*.github.com"]}}, "want": {"url": "https://api.stripe.com/"}}"#;
-    insta::assert_snapshot!(ask(&bench, question), @"");
+    insta::assert_snapshot!(ask(&bench, question), @r#"
+    {"id":"q1","decision":"deny","code":"HOST_NOT_ALLOWED","message":"api.stripe.com is not in the declared allowedHosts","hint":"add `api.stripe.com` to the tool's `allowedHosts` and to the personality's `network.allow`"}
+    exit 0
+    "#);
 }
 
 #[test]
@@ -64,7 +67,26 @@ fn a_malformed_line_is_denied_and_the_next_one_works() {
     }
     text.push_str("\n  \n");
     text.push_str(good);
-    insta::assert_snapshot!(ask(&bench, &text), @"");
+    insta::assert_snapshot!(ask(&bench, &text), @r#"
+    {"id":1,"decision":"deny","code":"INPUT_INVALID","message":"expected `,` or `}` at column 45"}
+    {"id":2,"decision":"deny","code":"INPUT_INVALID","message":"key `id` appears twice at column 11"}
+    {"id":null,"decision":"deny","code":"INPUT_INVALID","message":"a question is a JSON object"}
+    {"id":4,"decision":"deny","code":"INPUT_INVALID","message":"the question has no `want`"}
+    {"id":5,"decision":"deny","code":"INPUT_INVALID","message":"the question has neither `tool` nor `declare`"}
+    {"id":6,"decision":"deny","code":"INPUT_INVALID","message":"`want` has exactly one key"}
+    {"id":7,"decision":"deny","code":"INPUT_INVALID","message":"want: unknown variant `fly`, expected one of `binary`, `connect`, `env`, `exists`, `list`, `read`, `secret`, `url`, `write`"}
+    {"id":8,"decision":"deny","code":"INPUT_INVALID","message":"declare: unknown field `netwrok`, expected one of `network`, `secrets`, `storage`, `fsReach`, `fs_reach`, `process`, `environment`"}
+    {"id":9,"decision":"deny","code":"INPUT_INVALID","message":"personality: unknown field `netwrok`, expected one of `id`, `tools`, `toolset`, `network`, `fsReach`, `fs_reach`, `secrets`, `process`, `environment`, `approvals`, `limits`, `example`, `examples`, `safety`"}
+    {"id":10,"decision":"deny","code":"INPUT_INVALID","message":"unknown key `extra` in the question"}
+    {"id":11,"decision":"deny","code":"INPUT_INVALID","message":"declare: `**` has a wildcard other than `*` alone or a leading `*.`"}
+    {"id":12,"decision":"deny","code":"INPUT_INVALID","message":"want: invalid type: integer `7`, expected path string"}
+    {"id":13,"decision":"deny","code":"INPUT_INVALID","message":"the schema is neither an object nor a boolean"}
+    {"id":14,"decision":"deny","code":"INPUT_INVALID","message":"`cwd` is not a string"}
+    {"id":15,"decision":"deny","code":"INPUT_INVALID","message":"give `tool` or `declare`, not both"}
+    {"id":null,"decision":"deny","code":"INPUT_INVALID","message":"expected a JSON value at column 1"}
+    {"id":9,"decision":"allow","code":null,"message":"allowed"}
+    exit 0
+    "#);
 }
 
 #[test]
@@ -74,7 +96,11 @@ fn not_utf_8_is_a_malformed_line() {
         &["ask"],
         b"{\"id\": \"a\", \"x\": \"\xff\"}\n{\"id\": \"b\", \"declare\": {}, \"want\": {\"args\": 1}}\n",
     );
-    insta::assert_snapshot!(output, @"");
+    insta::assert_snapshot!(output, @r#"
+    {"id":"a","decision":"deny","code":"INPUT_INVALID","message":"the line is not UTF-8 at byte 18"}
+    {"id":"b","decision":"allow","code":null,"message":"allowed"}
+    exit 0
+    "#);
 }
 
 #[test]
@@ -172,5 +198,12 @@ fn asks_about_tools_of_the_toolbox() {
         json!({"id": 5, "tool": "nobody", "want": {"args": {}}}),
     ];
     let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    insta::assert_snapshot!(ask(&bench, &text.join("\n")), @"");
+    insta::assert_snapshot!(ask(&bench, &text.join("\n")), @r#"
+    {"id":1,"decision":"allow","code":null,"message":"allowed"}
+    {"id":2,"decision":"deny","code":"PATH_NOT_REACHABLE","message":"read not permitted for /etc/passwd","hint":"the personality's `fs_reach.read` does not list it"}
+    {"id":3,"decision":"deny","code":"INPUT_INVALID","message":"`/path`: value is not of type \"string\""}
+    {"id":4,"decision":"deny","code":"TOOL_NOT_PERMITTED","message":"tool `hidden` is not in the personality's toolset"}
+    {"id":5,"decision":"deny","code":"TOOL_UNKNOWN","message":"no tool is named `nobody`"}
+    exit 0
+    "#);
 }

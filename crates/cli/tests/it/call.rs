@@ -81,7 +81,30 @@ fn calls_go_through_the_whole_pipeline() {
         all.push_str(&bench.ringfence(call));
         all.push('\n');
     }
-    insta::assert_snapshot!(all, @"");
+    insta::assert_snapshot!(all, @r#"
+    {"ok":true,"value":"remember the milk�[31m\n"}
+    exit 0
+    {"ok":true,"value":"[\"notes.txt\",\"out\",\"ringfence.toml\",\"schemas\"]","structured":["notes.txt","out","ringfence.toml","schemas"]}
+    exit 0
+    {"ok":false,"code":"refused","error":"PATH_NOT_REACHABLE: read not permitted for /etc/passwd","refusal":"PATH_NOT_REACHABLE"}
+      hint: the personality's `fs_reach.read` does not list it
+    exit 3
+    {"ok":false,"code":"execution_failed","error":"cannot read `[W]/missing.txt`: entity not found"}
+    exit 1
+    {"ok":true,"value":"wrote 3 bytes"}
+    exit 0
+    {"ok":false,"code":"refused","error":"PATH_NOT_REACHABLE: write not permitted for [W]/notes.txt","refusal":"PATH_NOT_REACHABLE"}
+      hint: the personality's `fs_reach.write` does not list it
+    exit 3
+    {"ok":false,"code":"execution_failed","error":"HOST_NOT_ALLOWED: 127.0.0.1 is not in the declared allowedHosts","refusal":"HOST_NOT_ALLOWED"}
+    exit 3
+    {"ok":false,"code":"not_available","error":"Tool grep declares `process` but no backend for it is configured: a sandbox that starts processes","refusal":"NOT_AVAILABLE"}
+    exit 3
+    {"ok":false,"code":"refused","error":"CONSTRAINT_VIOLATED: tool `quarantined` may be called by code, never by a model","refusal":"CONSTRAINT_VIOLATED"}
+    exit 3
+    {"ok":true,"value":"remember the milk�[31m\n"}
+    exit 0
+    "#);
     assert_eq!(std::fs::read_to_string(bench.path().join("out/new.txt")).unwrap(), "new");
     assert_eq!(
         std::fs::read_to_string(bench.path().join("notes.txt")).unwrap(),
@@ -125,7 +148,16 @@ fn every_outcome_is_one_line_of_the_audit() {
 
 #[test]
 fn lists_tools_with_their_reach() {
-    insta::assert_snapshot!(bench().ringfence(&["tools"]), @"");
+    insta::assert_snapshot!(bench().ringfence(&["tools"]), @"
+    TOOL         CLASS    REACH                      DESCRIPTION
+    fetch        network  hosts api.github.com       Fetch a page
+    grep         read     starts rg                  Search
+    list         read     read [W]       List a directory
+    quarantined  read     read [W]       For code only
+    read         read     read [W]       Read a file
+    write        write    write [W]/out  Write a file
+    exit 0
+    ");
 }
 
 #[test]

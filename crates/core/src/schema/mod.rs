@@ -154,5 +154,7 @@ impl Schema {
 
 fn one_line(message: &str) -> String {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut characters = line.chars();
+    let line: String = characters.next().into_iter().flat_map(char::to_lowercase).chain(characters).collect();
     if line.chars().count() <= 300 { line } else { line.chars().take(299).chain(['…']).collect() }
 }
