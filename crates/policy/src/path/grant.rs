@@ -56,7 +56,11 @@ impl FsGrant {
             Gap::Spelling
         } else if !side.declared.matches_normal(path) {
             // A declaration that defers to the personality is the personality's own list.
-            if side.declared == side.ceiling { Gap::Personality } else { Gap::Declaration }
+            if !side.declared.is_empty() && side.declared == side.ceiling {
+                Gap::Personality
+            } else {
+                Gap::Declaration
+            }
         } else if !side.ceiling.matches_normal(path) {
             Gap::Personality
         } else if let Some((entry, anchor)) = Floor::denies(path, direction, &side.ceiling) {

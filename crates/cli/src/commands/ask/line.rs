@@ -37,11 +37,9 @@ pub(super) fn next(input: &mut impl BufRead) -> io::Result<Option<Line>> {
         let end = chunk.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(chunk.len(), |end| end + 1);
         let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or_default();
-        if bytes.len() + part.len() > LIMITS.bytes {
-            dropped = true;
-        } else {
-            bytes.extend_from_slice(part);
-        }
+        let room = LIMITS.bytes - bytes.len();
+        dropped |= part.len() > room;
+        bytes.extend(part.iter().take(room));
         input.consume(taken);
         if end.is_some() {
             break;
