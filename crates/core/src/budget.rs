@@ -7,6 +7,8 @@
 
 use std::sync::Arc;
 
+use ringfence_policy::Refusal;
+
 use crate::outcome::{Failure, Outcome};
 use crate::registry::Report;
 
@@ -32,12 +34,18 @@ fn cut(outcome: &mut Outcome, text: String) {
         Outcome::Done(output) => *output = Arc::new(output.with_text(text)),
         Outcome::Failed(Failure { message, .. }) => *message = text,
         Outcome::Refused(refusal) => {
-            // The code stands before the sentence again when the refusal is shown.
-            let prefix = format!("{}: ", refusal.code);
-            let sentence = text.strip_prefix(&prefix).map_or(text.clone(), str::to_owned);
-            refusal.message = sentence.into();
+            // The code stands before the sentence again when the refusal is shown, so where there is no room for
+            // it nothing is said; the code itself travels beside the text.
+            let prefix = shown_code(refusal);
+            refusal.message = text.strip_prefix(&*prefix).unwrap_or_default().to_owned().into();
         }
     }
+}
+
+/// What [`Outcome::error`] says before the sentence of a refusal.
+fn shown_code(refusal: &Refusal) -> String {
+    let whole = Outcome::Refused(refusal.clone()).error().unwrap_or_default();
+    whole.strip_suffix(&*refusal.message).unwrap_or_default().to_owned()
 }
 
 /// Splits `budget` among `needs`: nobody gets more than their need, and nobody gets less than another who got cut.
@@ -63,12 +71,17 @@ pub(crate) fn shorten(text: &str, characters: usize) -> String {
     if total <= characters {
         return text.to_owned();
     }
-    let marker = format!("… [cut, {total} characters in all]");
+    let marker = marker(total);
     let marker_length = marker.chars().count();
     if marker_length > characters {
         return marker.chars().take(characters).collect();
     }
     text.chars().take(characters - marker_length).chain(marker.chars()).collect()
+}
+
+/// What stands in place of the rest of a text that was cut.
+pub(crate) fn marker(total: usize) -> String {
+    format!("… [cut, {total} characters in all]")
 }
 
 #[cfg(test)]

@@ -102,11 +102,13 @@ enum Candidate {
 
 /// A `file:` URL names a local path whatever its case and slashes.
 fn file_url(text: &str) -> Option<Candidate> {
-    let scheme = text.trim_start().get(..5)?;
-    if !scheme.eq_ignore_ascii_case("file:") {
+    // A URL parser skips control characters and spaces in front, and tabs and line ends anywhere.
+    let text = text.trim_matches(|character: char| character <= ' ' || character.is_whitespace());
+    let seen = text.bytes().filter(|byte| !matches!(byte, b'\t' | b'\n' | b'\r'));
+    if !seen.take(5).map(|byte| byte.to_ascii_lowercase()).eq(*b"file:") {
         return None;
     }
-    let path = url::Url::parse(text.trim()).ok().and_then(|url| url.to_file_path().ok());
+    let path = url::Url::parse(text).ok().and_then(|url| url.to_file_path().ok());
     let path = path.and_then(|path| normalise(&path).ok());
     Some(path.map_or(Candidate::Refused("it is not a local file URL"), Candidate::Path))
 }

@@ -78,8 +78,10 @@ impl Outcome {
         match self {
             Self::Done(_) => None,
             Self::Failed(failure) => Some(failure.message.clone()),
-            // The seeds' sentence for a missing backend stands without its code.
-            Self::Refused(refusal) if refusal.code == Code::NotAvailable => Some(refusal.message.to_string()),
+            // The seeds' sentence for a missing backend stands without its code, and a code never stands alone.
+            Self::Refused(refusal) if refusal.code == Code::NotAvailable || refusal.message.is_empty() => {
+                Some(refusal.message.to_string())
+            }
             Self::Refused(refusal) => Some(refusal.to_string()),
         }
     }

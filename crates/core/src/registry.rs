@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use ringfence_policy::{Gap, Personality, ToolName};
+use ringfence_policy::{Gap, Personality, ToolName, validate_declaration, validate_registration};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -133,7 +133,7 @@ fn listed(gaps: &[Gap]) -> String {
 /// What a registry does with a tool that asks for more than the personality permits.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum OnGaps {
-    /// Registers it and lets it run with what both allow.
+    /// Registers it and lets it run with what both allow. What no personality could permit is refused all the same.
     Narrow,
     /// Does not register it, and refuses its calls after the personality has changed.
     #[default]
@@ -235,15 +235,19 @@ impl Registry {
     /// See [`RegistrationError`].
     pub fn register_shared(&self, tool: Arc<dyn Tool>) -> Result<Vec<Gap>, RegistrationError> {
         let name = tool.declaration().name.clone();
-        let registered = Arc::new(Registered::new(tool).map_err(RegistrationError::Gaps)?);
+        let registered = Registered::new(Arc::clone(&tool));
         let mut slot = self.policy.write().unwrap_or_else(PoisonError::into_inner);
+        let registered = Arc::new(registered.map_err(|mut gaps| {
+            gaps.extend(validate_registration(tool.declaration(), &slot.personality));
+            RegistrationError::Gaps(gaps)
+        })?);
         if slot.entries.contains_key(&name) {
             return Err(RegistrationError::Duplicate(name));
         }
         let fit = fit(&registered, &slot.personality, &self.parts.backends);
         let gaps = fit.gaps.clone();
-        let undeclared = registered.declaration().capabilities.is_none();
-        if !gaps.is_empty() && (self.parts.refuses_gaps || undeclared) {
+        let is_faulty = || !validate_declaration(registered.declaration()).is_empty();
+        if !gaps.is_empty() && (self.parts.refuses_gaps || is_faulty()) {
             return Err(RegistrationError::Gaps(gaps));
         }
         let mut entries = slot.entries.clone();

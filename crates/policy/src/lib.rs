@@ -58,4 +58,4 @@ pub use reach::Reach;
 pub use refusal::Refusal;
 pub use tool_name::{ToolName, ToolNameError};
 pub use toolbox::{DocumentError, Toolbox};
-pub use validate::{Gap, check_examples, validate_registration, validate_tools};
+pub use validate::{Gap, check_examples, validate_declaration, validate_registration, validate_tools};

@@ -30,24 +30,35 @@ pub struct Gap {
 ///
 /// See `Registry::register` in the `ringfence` crate, which refuses a tool with gaps.
 pub fn validate_registration(declaration: &Declaration, personality: &Personality) -> Vec<Gap> {
+    let mut gaps = Gaps { tool: &declaration.name, found: validate_declaration(declaration) };
+    let Some(capabilities) = &declaration.capabilities else { return gaps.found };
+    gaps.network(capabilities, personality);
+    if let Some(reach) = &capabilities.fs_reach {
+        gaps.paths(reach, personality);
+    }
+    gaps.names(capabilities, personality);
+    if let Err(refusal) = resolve_capabilities(capabilities, personality) {
+        gaps.push("fs_reach", refusal.message.into_owned(), "name exactly one root for the jail".into());
+    }
+    gaps.found
+}
+
+/// Returns the gaps that no personality could close: the declaration itself is at fault.
+///
+/// They are refused even where a tool that asks for too much would be narrowed to what it may have.
+pub fn validate_declaration(declaration: &Declaration) -> Vec<Gap> {
     let mut gaps = Gaps { tool: &declaration.name, found: Vec::new() };
-    let Some(capabilities) = &declaration.capabilities else {
-        gaps.push(
+    match &declaration.capabilities {
+        None => gaps.push(
             "capabilities",
             "has no `capabilities` field, so nobody can say what it touches".into(),
             "declare its capabilities; `{}` for a tool that touches nothing".into(),
-        );
-        return gaps.found;
-    };
-    gaps.class(declaration, capabilities);
-    gaps.network(capabilities, personality);
-    if let Some(reach) = &capabilities.fs_reach {
-        gaps.paths(reach, personality, capabilities.process.is_some());
-    }
-    gaps.names(capabilities, personality);
-    gaps.runtime(declaration, capabilities);
-    if let Err(refusal) = resolve_capabilities(capabilities, personality) {
-        gaps.push("fs_reach", refusal.message.into_owned(), "name exactly one root for the jail".into());
+        ),
+        Some(capabilities) => {
+            gaps.class(declaration, capabilities);
+            gaps.globs(capabilities);
+            gaps.runtime(declaration, capabilities);
+        }
     }
     gaps.found
 }
@@ -139,7 +150,19 @@ impl Gaps<'_> {
         }
     }
 
-    fn paths(&mut self, reach: &FsReach, personality: &Personality, starts_processes: bool) {
+    fn globs(&mut self, capabilities: &Capabilities) {
+        let write = capabilities.fs_reach.as_ref().and_then(|reach| reach.write.as_ref());
+        let (Some(PathReach::Listed(declared)), Some(_)) = (write, &capabilities.process) else { return };
+        for pattern in declared.iter().filter(|pattern| !pattern.is_kernel_expressible()) {
+            self.push(
+                "fs_reach.write",
+                format!("the kernel cannot express the write glob `{pattern}` for a process"),
+                "name a directory (`/srv/out`) or a whole tree (`/srv/out/**`)".into(),
+            );
+        }
+    }
+
+    fn paths(&mut self, reach: &FsReach, personality: &Personality) {
         let sides = [
             (Direction::Read, &reach.read, &personality.fs_reach.read),
             (Direction::Write, &reach.write, &personality.fs_reach.write),
@@ -162,13 +185,6 @@ impl Gaps<'_> {
                         place,
                         format!("path `{pattern}` is not covered by the personality"),
                         format!("add \"{pattern}\" to the personality's fs_reach.{verb}, or drop it"),
-                    );
-                }
-                if direction == Direction::Write && starts_processes && !pattern.is_kernel_expressible() {
-                    self.push(
-                        place,
-                        format!("the kernel cannot express the write glob `{pattern}` for a process"),
-                        "name a directory (`/srv/out`) or a whole tree (`/srv/out/**`)".into(),
                     );
                 }
             }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use ringfence_policy::{Capabilities, Code, Decision, Grant, IdempotencyMode, JsonLimits, Refusal, Surface};
+use ringfence_policy::{Capabilities, Code, Decision, Grant, JsonLimits, Refusal, Surface};
 use serde_json::Value;
 
+use super::claim::{Claimed, HeldKey, claim};
 use super::output::{CleanOutput, RawOutput};
 use super::registered::{Fit, Registered};
 use crate::context::Context;
@@ -20,7 +21,7 @@ use crate::gate::{GateMode, judge_arguments};
 use crate::handle::ScopedEnvironment;
 use crate::interceptor::{Intercept, PendingCall};
 use crate::outcome::Failure;
-use crate::port::{ApprovalRequest, Claim, Verdict};
+use crate::port::{ApprovalRequest, Verdict};
 use crate::registry::{Asker, Call, Parts, Policy, panic_text};
 use crate::run::{Reservation, Run};
 
@@ -30,17 +31,17 @@ pub(crate) struct Admitted {
     arguments: Arc<Value>,
     context: Context,
     deadline: Duration,
-    limit: Option<usize>,
+    checks: Checks,
 }
 
 /// What came of asking to be admitted.
 pub(crate) enum Admission {
     /// The tool is to run.
-    Admitted { call: Admitted, reservation: Reservation, key: Option<String> },
+    Admitted { call: Admitted, reservation: Reservation, key: Option<HeldKey> },
     /// The output is already there: replayed by its key.
     Replayed(Arc<CleanOutput>),
     /// An interceptor gave an output in the tool's place.
-    Substituted { output: RawOutput, registered: Arc<Registered>, reservation: Reservation },
+    Substituted { output: RawOutput, checks: Checks, reservation: Reservation },
     /// The call is refused.
     Refused(Refusal),
 }
@@ -78,7 +79,7 @@ impl Desk<'_> {
             return Err(Refusal::new(Code::ToolUnknown, format!("no tool is named `{}`", shown(name))));
         };
         if self.run.cancellation().is_cancelled() {
-            return Err(Refusal::new(Code::Cancelled, "the run was cancelled"));
+            return Err(cancelled());
         }
         if let Some(refusal) = fit.not_permitted(name).filter(|_| !fit.in_toolset || self.parts.refuses_gaps)
         {
@@ -100,7 +101,8 @@ impl Desk<'_> {
                 arguments: Arc::clone(arguments),
                 run: self.run.clone(),
             };
-            let answer = AssertUnwindSafe(interceptor.before(&pending)).catch_unwind().await;
+            let answer = AssertUnwindSafe(async { interceptor.before(&pending).await }).catch_unwind();
+            let answer = self.unless_cancelled(answer).await?;
             let answer = answer.unwrap_or_else(|panic| Err(format!("it panicked: {}", panic_text(&*panic))));
             match answer {
                 Ok(Intercept::Proceed) => {}
@@ -110,12 +112,8 @@ impl Desk<'_> {
                     self.judge(registered, fit, arguments).await?;
                 }
                 Ok(Intercept::Substitute(output)) => {
-                    let registered = Arc::clone(registered);
-                    return Ok(Admission::Substituted {
-                        output: RawOutput::new(output),
-                        registered,
-                        reservation,
-                    });
+                    let (output, checks) = (RawOutput::new(output), Checks::of(registered, fit));
+                    return Ok(Admission::Substituted { output, checks, reservation });
                 }
                 Err(error) => {
                     return Err(Refusal::new(Code::Intercepted, format!("an interceptor failed: {error}")));
@@ -128,7 +126,8 @@ impl Desk<'_> {
         }
         let grant = Arc::clone(fit.grant.as_ref().map_err(Clone::clone)?);
         self.available(registered, &grant)?;
-        let key = match self.claim(call, registered, arguments).await? {
+        let idempotency = &declaration.idempotency;
+        let key = match claim(&self.parts.idempotency, call, idempotency, arguments).await? {
             Claimed::Key(key) => Some(key),
             Claimed::None => None,
             Claimed::Replay(output) => return Ok(Admission::Replayed(output)),
@@ -139,7 +138,7 @@ impl Desk<'_> {
             registered: Arc::clone(registered),
             arguments: Arc::clone(arguments),
             deadline: call.deadline_or(wall).min(wall),
-            limit: fit.limits.output.map(|size| usize::try_from(size.bytes()).unwrap_or(usize::MAX)),
+            checks: Checks::of(registered, fit),
             context: Context::new(
                 declaration.name.clone(),
                 self.id,
@@ -220,8 +219,8 @@ impl Desk<'_> {
             needed,
         };
         self.parts.tell(Event::Asked { tool, digest: &digest });
-        let verdict = AssertUnwindSafe(approver.decide(&request)).catch_unwind().await;
-        match verdict {
+        let verdict = AssertUnwindSafe(async { approver.decide(&request).await }).catch_unwind();
+        match self.unless_cancelled(verdict).await? {
             Ok(Verdict::Approved(approvals)) => {
                 let mut people: Vec<&str> = approvals
                     .iter()
@@ -239,6 +238,15 @@ impl Desk<'_> {
         }
     }
 
+    /// Waits for other people's code no longer than the run lasts.
+    async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Refusal> {
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            () = self.run.cancellation().cancelled() => Err(cancelled()),
+        }
+    }
+
     fn available(&self, registered: &Registered, grant: &Arc<Grant>) -> Result<(), Refusal> {
         let environment = self.parts.backends.environment.clone().unwrap_or_default();
         let environment = ScopedEnvironment::new(Arc::clone(grant), environment);
@@ -249,77 +257,15 @@ impl Desk<'_> {
         let name = &registered.declaration().name;
         Err(Refusal::new(Code::NotAvailable, format!("Tool {name} says that it cannot work here")))
     }
-
-    async fn claim(
-        &self,
-        call: &Call,
-        registered: &Registered,
-        arguments: &Value,
-    ) -> Result<Claimed, Refusal> {
-        let idempotency = &registered.declaration().idempotency;
-        let Some(mode) = idempotency.mode else { return Ok(Claimed::None) };
-        let key = match call.key() {
-            Some(key) => Some(key.to_owned()),
-            None => business_key(&idempotency.key, arguments)?,
-        };
-        let Some(key) = key else {
-            return match mode {
-                IdempotencyMode::Optional => Ok(Claimed::None),
-                IdempotencyMode::Required => Err(Refusal::new(
-                    Code::IdempotencyKeyRequired,
-                    format!("tool `{}` needs an idempotency key", call.tool()),
-                )),
-            };
-        };
-        if key.is_empty() || key.chars().count() > 255 {
-            return Err(Refusal::new(Code::InputInvalid, "an idempotency key has 1 to 255 characters"));
-        }
-        let digest = digest(arguments).map_err(|error| {
-            Refusal::new(Code::InputInvalid, format!("the arguments have no digest: {error}"))
-        })?;
-        match self.parts.idempotency.claim(call.tool(), &key, &digest).await {
-            Claim::Granted => Ok(Claimed::Key(key)),
-            Claim::Replay(output) => Ok(Claimed::Replay(output)),
-            Claim::Conflict(why) => {
-                Err(Refusal::new(Code::IdempotencyConflict, format!("idempotency key `{key}` {why}")))
-            }
-            Claim::Unknown => Err(Refusal::new(
-                Code::OutcomeUnknown,
-                format!(
-                    "the call with idempotency key `{key}` may or may not have taken effect; it is not repeated"
-                ),
-            )),
-        }
-    }
-}
-
-enum Claimed {
-    Key(String),
-    None,
-    Replay(Arc<CleanOutput>),
-}
-
-/// Builds the business key of a call from the fields the tool named.
-fn business_key(fields: &[String], arguments: &Value) -> Result<Option<String>, Refusal> {
-    if fields.is_empty() {
-        return Ok(None);
-    }
-    let mut values = Vec::with_capacity(fields.len());
-    for field in fields {
-        match arguments.get(field) {
-            Some(value) => values.push(value),
-            None => return Ok(None),
-        }
-    }
-    digest(&values).map(Some).map_err(|error| Refusal::new(Code::InputInvalid, error))
 }
 
 impl Admitted {
     /// Runs the tool. A panic, a missed deadline or a cancelled run is a failure like any other.
     pub(crate) async fn run(self) -> Result<(RawOutput, Checks), Failure> {
-        let Self { registered, arguments, context, deadline, limit } = self;
+        let Self { registered, arguments, context, deadline, checks } = self;
         let cancellation = context.cancellation().clone();
-        let work = AssertUnwindSafe(registered.tool.call(&arguments, context)).catch_unwind();
+        // Inside a block, because a tool may panic before it returns its future.
+        let work = AssertUnwindSafe(async { registered.tool.call(&arguments, context).await }).catch_unwind();
         let ended = tokio::select! {
             biased;
             ended = tokio::time::timeout(deadline, work) => ended,
@@ -343,9 +289,7 @@ impl Admitted {
                 message: error.to_string(),
                 executed: error.was_executed(),
             }),
-            Ok(Ok(Ok(value))) => {
-                Ok((RawOutput::new(value), Checks { registered: Arc::clone(&registered), limit }))
-            }
+            Ok(Ok(Ok(value))) => Ok((RawOutput::new(value), checks)),
         }
     }
 }
@@ -357,8 +301,9 @@ pub(crate) struct Checks {
 }
 
 impl Checks {
-    pub(crate) const fn of(registered: Arc<Registered>) -> Self {
-        Self { registered, limit: None }
+    fn of(registered: &Arc<Registered>, fit: &Fit) -> Self {
+        let limit = fit.limits.output.map(|size| usize::try_from(size.bytes()).unwrap_or(usize::MAX));
+        Self { registered: Arc::clone(registered), limit }
     }
 
     /// Checks the output against its schema, then cuts it to its limit.
@@ -385,6 +330,10 @@ pub(crate) fn used_declared(code: Code, capabilities: Option<&Capabilities>) -> 
         _ => return false,
     };
     capabilities.is_some_and(|capabilities| capabilities.surfaces().any(|declared| declared == surface))
+}
+
+fn cancelled() -> Refusal {
+    Refusal::new(Code::Cancelled, "the run was cancelled")
 }
 
 fn shown(name: &str) -> String {

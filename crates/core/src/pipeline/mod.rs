@@ -7,6 +7,7 @@
 //! Each stage is a type whose constructor belongs to the stage before, so that skipping a stage does not compile.
 
 mod admit;
+mod claim;
 mod output;
 mod registered;
 mod settle;

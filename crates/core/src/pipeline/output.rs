@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::budget::marker;
+
 /// What the tool returned. It has no accessor: only [`RawOutput::clean`] opens it.
 #[derive(Debug)]
 pub struct RawOutput(Value);
@@ -58,10 +60,17 @@ impl CleanOutput {
         if self.text().len() <= bytes {
             return self;
         }
-        let text = self.text();
-        let characters = text.char_indices().take_while(|(at, c)| at + c.len_utf8() <= bytes).count();
-        Self { value: Value::String(crate::budget::shorten(text, characters)), text: None }
+        Self { value: Value::String(shortened(self.text(), bytes)), text: None }
     }
+}
+
+/// Keeps the head of a text so that head and marker have at most `bytes` bytes.
+fn shortened(text: &str, bytes: usize) -> String {
+    let marker = marker(text.chars().count());
+    let head = bytes.saturating_sub(marker.len());
+    let marker = marker.get(..marker.floor_char_boundary(bytes)).unwrap_or_default();
+    let head = text.get(..text.floor_char_boundary(head)).unwrap_or_default();
+    format!("{head}{marker}")
 }
 
 fn cleaned(value: Value) -> Value {
@@ -104,7 +113,7 @@ fn unclean_at(text: &str) -> Option<usize> {
     None
 }
 
-fn cleaned_text(text: String) -> String {
+pub(super) fn cleaned_text(text: String) -> String {
     if !is_unclean(&text) {
         return text;
     }
@@ -141,6 +150,16 @@ mod tests {
             let once = RawOutput::new(json!(raw)).clean();
             assert_eq!(once.text(), clean, "{raw:?}");
             assert_eq!(RawOutput::new(json!(once.text())).clean(), once, "cleaning twice changes nothing");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_counted_in_bytes_with_the_marker() {
+        let long = "é".repeat(100);
+        for bytes in 0..=200 {
+            let output = RawOutput::new(json!(long)).clean().limited(bytes);
+            assert!(output.text().len() <= bytes, "{bytes}: {}", output.text());
+            assert_eq!(output.text() == long, bytes == 200);
         }
     }
 

@@ -1,17 +1,20 @@
 //! The last stage: one outcome becomes one record, told to the audit and then to observers.
 
+use std::borrow::Cow;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::FutureExt;
 use ringfence_policy::{Code, Refusal, Risk};
 use serde_json::Value;
 
 use super::admit::{Admission, Checks, Desk, used_declared};
-use super::output::RawOutput;
+use super::output::{RawOutput, cleaned_text};
 use super::registered::{Fit, Registered};
-use crate::event::{Event, Record};
+use crate::event::{AuditSink, Event, Record};
 use crate::outcome::{Failure, Outcome};
-use crate::registry::{Call, Report};
+use crate::registry::{Call, Report, panic_text};
 use crate::run::Reservation;
 
 /// Takes a call from admission to its record.
@@ -25,37 +28,61 @@ impl Settling<'_> {
     /// Runs the call to its end. Whatever happens, there is one outcome and one record.
     pub(crate) async fn settle(self) -> Report {
         let Self { desk, mut call, registered } = self;
-        let started = Instant::now();
-        let mut arguments = call.take_arguments();
-        let outcome = match desk.admit(&call, &mut arguments, registered).await {
-            Admission::Refused(refusal) => Outcome::Refused(refusal),
+        let arguments = call.take_arguments();
+        let mut open = Open { desk, call, registered, arguments, started: Instant::now(), ended: false };
+        let outcome = AssertUnwindSafe(open.outcome()).catch_unwind().await;
+        let outcome = outcome.unwrap_or_else(|panic| {
+            let message = format!("a part of the registry panicked: {}", panic_text(&*panic));
+            Outcome::Failed(Failure { code: Code::ExecutionFailed, message, executed: true })
+        });
+        open.end(outcome)
+    }
+}
+
+/// A call without an outcome. One that is given up, because its future is dropped, leaves a record all the same.
+struct Open<'a> {
+    desk: Desk<'a>,
+    call: Call,
+    registered: Option<(&'a Arc<Registered>, &'a Fit)>,
+    arguments: Arc<Value>,
+    started: Instant,
+    ended: bool,
+}
+
+impl Open<'_> {
+    async fn outcome(&mut self) -> Outcome {
+        match self.desk.admit(&self.call, &mut self.arguments, self.registered).await {
+            Admission::Refused(refusal) => Outcome::Refused(clean_refusal(refusal)),
             Admission::Replayed(output) => Outcome::Done(output),
-            Admission::Substituted { output, registered, reservation } => {
-                finish(Ok((output, Checks::of(registered))), reservation)
+            Admission::Substituted { output, checks, reservation } => {
+                finish(Ok((output, checks)), reservation)
             }
             Admission::Admitted { call: admitted, mut reservation, key } => {
                 reservation.dispatch();
                 let outcome = finish(admitted.run().await, reservation);
                 if let Some(key) = key {
-                    match &outcome {
-                        Outcome::Done(output) => {
-                            desk.parts.idempotency.commit(call.tool(), &key, Arc::clone(output)).await;
-                        }
-                        Outcome::Failed(Failure { executed: false, .. }) => {
-                            desk.parts.idempotency.release(call.tool(), &key).await;
-                        }
-                        // The tool ran, so nobody knows how far it came.
-                        Outcome::Failed(_) | Outcome::Refused(_) => {
-                            desk.parts.idempotency.doubt(call.tool(), &key).await;
-                        }
-                    }
+                    key.settle(&outcome).await;
                 }
                 outcome
             }
-        };
+        }
+    }
+
+    fn end(&mut self, outcome: Outcome) -> Report {
+        self.ended = true;
+        let registered = self.registered.map(|(registered, _)| registered);
         let record =
-            record(&desk, &call, registered.map(|(registered, _)| registered), arguments, outcome, started);
-        desk.keep(record)
+            record(&self.desk, &self.call, registered, Arc::clone(&self.arguments), outcome, self.started);
+        self.desk.keep(record)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            let given_up = Failure::coded(Code::Cancelled, "the call was given up before it ended");
+            self.end(Outcome::Failed(given_up));
+        }
     }
 }
 
@@ -66,15 +93,17 @@ fn finish(ran: Result<(RawOutput, Checks), Failure>, reservation: Reservation) -
             reservation.complete();
             Outcome::Done(Arc::new(output))
         }
-        Err(failure) => Outcome::Failed(cleaned(failure)),
+        // A failure's text comes from the tool, so it is cleaned like an output.
+        Err(failure) => Outcome::Failed(Failure { message: cleaned_text(failure.message), ..failure }),
     }
 }
 
-/// A failure's text comes from the tool, so it is cleaned like an output.
-fn cleaned(mut failure: Failure) -> Failure {
-    let message = RawOutput::new(Value::String(std::mem::take(&mut failure.message))).clean();
-    message.text().clone_into(&mut failure.message);
-    failure
+/// A refusal may quote an interceptor, a person or the arguments.
+fn clean_refusal(refusal: Refusal) -> Refusal {
+    match refusal.message {
+        Cow::Borrowed(_) => refusal,
+        Cow::Owned(message) => Refusal { message: cleaned_text(message).into(), ..refusal },
+    }
 }
 
 fn record(
@@ -108,11 +137,16 @@ fn record(
     }
 }
 
+fn recorded(audit: &dyn AuditSink, record: &Record) -> Result<(), String> {
+    let recorded = std::panic::catch_unwind(AssertUnwindSafe(|| audit.record(record)));
+    recorded.unwrap_or_else(|panic| Err(format!("the audit panicked: {}", panic_text(&*panic))))
+}
+
 impl Desk<'_> {
     /// Keeps the record, then tells observers. An outcome that cannot be kept is withheld.
     fn keep(&self, mut record: Record) -> Report {
         if let Some(audit) = &self.parts.audit
-            && let Err(error) = audit.record(&record)
+            && let Err(error) = recorded(&**audit, &record)
         {
             let message = format!("the outcome could not be recorded, so it is withheld: {error}");
             record.outcome = Outcome::Failed(Failure::coded(Code::AuditFailed, message));

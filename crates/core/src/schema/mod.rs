@@ -141,7 +141,7 @@ impl Schema {
             });
         }
         self.validator.validate(value).map_err(|error| Violation {
-            place: error.instance_path().to_string().chars().take(200).collect(),
+            place: printable(error.instance_path().to_string().chars().take(200)),
             message: one_line(&error.masked().to_string()),
         })
     }
@@ -155,6 +155,11 @@ impl Schema {
 fn one_line(message: &str) -> String {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut characters = line.chars();
-    let line: String = characters.next().into_iter().flat_map(char::to_lowercase).chain(characters).collect();
+    let line = printable(characters.next().into_iter().flat_map(char::to_lowercase).chain(characters));
     if line.chars().count() <= 300 { line } else { line.chars().take(299).chain(['…']).collect() }
+}
+
+/// Names of properties come from outside, and a message about them must not drive a terminal.
+fn printable(characters: impl Iterator<Item = char>) -> String {
+    characters.map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect()
 }

@@ -1,4 +1,19 @@
 //! The core crate from outside.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod approval;
+mod argument_gate;
+mod backend;
+mod constraint;
+mod envelope;
+mod idempotency;
+mod interceptor;
+mod output_budget;
+mod parallel;
+mod record;
+mod registration;
+mod schema;
 mod scoped_fs;
+mod secret;
+mod stage;
+mod storage;

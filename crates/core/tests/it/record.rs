@@ -1,0 +1,223 @@
+//! Events and the audit: exactly one outcome per call, whatever happens to it.
+
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt, ready};
+use ringfence::policy::Risk;
+use ringfence::{
+    AuditSink, Backends, Call, Claim, CleanOutput, Context, Declaration, Event, HostFiles, IdempotencyStore,
+    ManualClock, Record, Registry, Run, Tool, ToolError, tool,
+};
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, code, echo, personality};
+
+fn reader() -> impl Tool {
+    tool("reader")
+        .risk(Risk::High)
+        .read(["/srv/data"])
+        .input_schema(json!({"type": "string"}))
+        .output_schema(json!(true))
+        .run(|text: Value, _| async { Ok(text) })
+        .unwrap()
+}
+
+fn stage() -> Stage {
+    let clock = Arc::new(ManualClock::default());
+    clock.advance(std::time::Duration::from_millis(1_234));
+    Stage::of(
+        Registry::builder()
+            .personality(personality(json!({"id": "researcher", "fs_reach": {"read": ["/srv/data"]}})))
+            .backends(Backends::none().files(HostFiles::new()))
+            .clock(clock),
+    )
+    .with(reader())
+    .with(echo())
+}
+
+#[tokio::test]
+async fn a_refused_record_carries_the_risk_and_whether_a_declared_surface_was_used() {
+    let stage = stage();
+    stage.call("reader", json!("/etc/passwd")).await;
+    let record = stage.last();
+    assert_eq!((record.risk(), record.used_declared_capability()), (Risk::High, true));
+    stage.call("reader", json!(7)).await;
+    assert!(!stage.last().used_declared_capability(), "a wrong type is no use of a surface");
+    stage.call("nobody", json!({})).await;
+    assert_eq!((stage.last().risk(), stage.last().used_declared_capability()), (Risk::Unknown, false));
+    assert_eq!(
+        stage.log.lines(),
+        ["refused reader PATH_NOT_REACHABLE", "refused reader INPUT_INVALID", "refused nobody TOOL_UNKNOWN"],
+        "hooks of executed calls do not fire"
+    );
+}
+
+#[tokio::test]
+async fn a_record_is_one_line_of_json() {
+    let stage = stage();
+    stage.call("reader", json!("/etc/passwd")).await;
+    let mut line = serde_json::to_value(stage.last()).unwrap();
+    let digest = line["tool_digest"].take();
+    assert_eq!(digest.as_str().map(str::len), Some(64));
+    assert!(line["duration_us"].take().is_u64());
+    let hint = line["hint"].take();
+    assert!(hint.as_str().is_some_and(|hint| !hint.is_empty()), "{hint}");
+    assert_eq!(
+        line,
+        json!({
+            "call": 1,
+            "at_ms": 1234,
+            "run": "run-1",
+            "session": "session-1",
+            "tool": "reader",
+            "tool_digest": null,
+            "class": "read",
+            "risk": "high",
+            "asker": "model",
+            "outcome": "refused",
+            "arguments": "/etc/passwd",
+            "result": {
+                "ok": false,
+                "code": "refused",
+                "error": "PATH_NOT_REACHABLE: read not permitted for /etc/passwd",
+                "refusal": "PATH_NOT_REACHABLE",
+            },
+            "used_declared_capability": true,
+            "hint": null,
+            "duration_us": null,
+        })
+    );
+    assert!(!serde_json::to_string(&stage.last()).unwrap().contains('\n'));
+    stage.call("echo", json!("x")).await;
+    assert_eq!(stage.last().call(), 2, "numbers are unique in a registry");
+}
+
+#[tokio::test]
+async fn an_outcome_that_cannot_be_recorded_is_withheld() {
+    struct Full;
+    impl AuditSink for Full {
+        fn record(&self, _record: &Record) -> Result<(), String> {
+            Err("no space left".into())
+        }
+    }
+    struct Broken;
+    impl AuditSink for Broken {
+        fn record(&self, _record: &Record) -> Result<(), String> {
+            panic!("no space left")
+        }
+    }
+    let sinks: [Arc<dyn AuditSink>; 2] = [Arc::new(Full), Arc::new(Broken)];
+    for sink in sinks {
+        let log = Arc::new(crate::stage::Log::default());
+        let registry = Registry::builder()
+            .audit(sink)
+            .observer(Arc::clone(&log) as Arc<dyn ringfence::Observer>)
+            .build();
+        registry.register(echo()).unwrap();
+        let report = registry.call(&Run::new("r", "s"), Call::new("echo", json!("the answer"))).await;
+        assert_eq!(code(&report), "AUDIT_FAILED");
+        let error = report.outcome.error().unwrap();
+        assert!(error.starts_with("AUDIT_FAILED: the outcome could not be recorded, so it is withheld: "));
+        assert!(error.contains("no space left") && !error.contains("the answer"), "{error}");
+        assert_eq!(log.lines(), ["failed echo AUDIT_FAILED"]);
+    }
+}
+
+#[tokio::test]
+async fn a_panicking_observer_changes_nothing_and_the_next_one_is_told() {
+    let log = Arc::new(crate::stage::Log::default());
+    let registry = Registry::builder()
+        .observer(Arc::new(|_: Event<'_>| panic!("observer")))
+        .observer(Arc::clone(&log) as Arc<dyn ringfence::Observer>)
+        .build();
+    registry.register(echo()).unwrap();
+    for _ in 0..2 {
+        let report = registry.call(&Run::new("r", "s"), Call::new("echo", json!("x"))).await;
+        assert_eq!(report.outcome.value(), Some("x"));
+    }
+    assert_eq!(log.lines(), ["called echo", "called echo"]);
+}
+
+/// A tool of another making that panics before there is a future.
+struct Eager(Declaration);
+
+impl Tool for Eager {
+    fn declaration(&self) -> &Declaration {
+        &self.0
+    }
+
+    fn call<'a>(
+        &'a self,
+        _arguments: &'a Value,
+        _context: Context,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        panic!("before the future")
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_panics_before_its_first_await_is_a_failed_call() {
+    let declaration = reader().declaration().clone();
+    let eager = Declaration {
+        name: "eager".parse().unwrap(),
+        capabilities: Some(ringfence::Capabilities::default()),
+        ..declaration
+    };
+    let stage = stage().with(Eager(eager));
+    let report = stage.call("eager", json!("x")).await;
+    assert_eq!(report.outcome.error().as_deref(), Some("the tool panicked: before the future"));
+    assert!(stage.call("echo", json!("x")).await.outcome.is_done());
+}
+
+#[tokio::test]
+async fn a_port_that_panics_is_a_failed_call_with_a_record() {
+    struct Broken;
+    impl IdempotencyStore for Broken {
+        fn claim<'a>(&'a self, _: &'a str, _: &'a str, _: &'a str) -> BoxFuture<'a, Claim> {
+            panic!("connection lost")
+        }
+        fn commit<'a>(&'a self, _: &'a str, _: &'a str, _: Arc<CleanOutput>) -> BoxFuture<'a, ()> {
+            ready(()).boxed()
+        }
+        fn release<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, ()> {
+            ready(()).boxed()
+        }
+        fn doubt<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, ()> {
+            ready(()).boxed()
+        }
+    }
+    let stage = Stage::of(Registry::builder().idempotency(Arc::new(Broken))).with(
+        tool("pay")
+            .idempotency(ringfence::policy::IdempotencyMode::Optional)
+            .input_schema(json!(true))
+            .output_schema(json!(true))
+            .run(|arguments: Value, _| async { Ok(arguments) })
+            .unwrap(),
+    );
+    let report = stage.make(Call::new("pay", json!({})).idempotency_key("k")).await;
+    assert!(!report.outcome.is_done());
+    assert!(report.outcome.error().unwrap().contains("connection lost"), "{:?}", report.outcome);
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_leaves_its_record() {
+    let stage = stage().with(
+        tool("hang")
+            .input_schema(json!(true))
+            .output_schema(json!(true))
+            .run(|_: Value, _| std::future::pending::<Result<Value, ToolError>>())
+            .unwrap(),
+    );
+    let call = stage.registry.call(&stage.run, Call::new("hang", json!({"n": 1})));
+    assert!(tokio::time::timeout(std::time::Duration::from_millis(10), call).await.is_err());
+    let records = stage.audit.records();
+    assert_eq!(records.len(), 1);
+    assert_eq!(
+        records[0].outcome().error().as_deref(),
+        Some("CANCELLED: the call was given up before it ended")
+    );
+    assert_eq!(records[0].arguments(), &json!({"n": 1}));
+    assert_eq!(stage.log.lines(), ["failed hang CANCELLED"]);
+    drop(stage.registry.call(&stage.run, Call::new("hang", json!({}))));
+    assert_eq!(stage.audit.records().len(), 1, "a future that was never polled is no call");
+}
