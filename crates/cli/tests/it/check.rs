@@ -81,22 +81,22 @@ capabilities = {}
       fix: give a `command = ["program", …]` or a `builtin`
     ringfence.toml:18:9: tool `greedy` class: CLASS_UNDERSTATED: class `read` is lower than the capabilities imply (`network`)
       fix: set class = "network" or higher, or leave it out
+    ringfence.toml:25:39: tool `greedy` fs_reach.write: the kernel cannot express the write glob `/srv/out/*.md` for a process
+      fix: name a directory (`/srv/out`) or a whole tree (`/srv/out/**`)
+    ringfence.toml:27:11: tool `greedy` process: the command starts `rm`, which is not in its allowedBinaries
+      fix: add "rm" to process.allowedBinaries
+    ringfence.toml:19:11: tool `greedy` command: the command uses `{typo}`, which is not a property of the input schema
+      fix: add `typo` to input.properties, or write `{{` for a literal brace
     ringfence.toml:24:11: tool `greedy` network: host `api.stripe.com` is not covered by the personality
       fix: add "api.stripe.com" to the personality's network.allow, or drop it from allowedHosts
     ringfence.toml:25:21: tool `greedy` fs_reach.read: path `/etc` is not covered by the personality
       fix: add "/etc" to the personality's fs_reach.read, or drop it
-    ringfence.toml:25:39: tool `greedy` fs_reach.write: the kernel cannot express the write glob `/srv/out/*.md` for a process
-      fix: name a directory (`/srv/out`) or a whole tree (`/srv/out/**`)
     ringfence.toml:26:11: tool `greedy` secrets: `B` is not covered by the personality
       fix: add "B" to the personality's secrets.allow, or drop it
     ringfence.toml:27:11: tool `greedy` process: `git` is not covered by the personality
       fix: add "git" to the personality's process.allow, or drop it
     ringfence.toml:28:15: tool `greedy` environment: `HOME` is not covered by the personality
       fix: add "HOME" to the personality's environment.allow, or drop it
-    ringfence.toml:27:11: tool `greedy` process: the command starts `rm`, which is not in its allowedBinaries
-      fix: add "rm" to process.allowedBinaries
-    ringfence.toml:19:11: tool `greedy` command: the command uses `{typo}`, which is not a property of the input schema
-      fix: add `typo` to input.properties, or write `{{` for a literal brace
     ringfence.toml:21:10: tool `greedy` output: the schema refers to `https://example.com/schema.json`, which is not in the schema; nothing is fetched
       fix: correct the `output` schema
     ringfence.toml:30:1: tool `silent` capabilities: has no `capabilities` field, so nobody can say what it touches

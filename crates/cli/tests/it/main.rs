@@ -10,5 +10,6 @@ mod call;
 mod check;
 mod corpora;
 mod demo;
-mod help;
+
 mod layers;
+mod reference;

@@ -45,6 +45,18 @@ impl HostFiles {
         }
     }
 
+    /// Pins the roots of a grant and returns the grant with their other names: a root that is named through a link
+    /// counts in its written and in its canonical form.
+    pub fn named_both_ways(&self, grant: &FsGrant) -> FsGrant {
+        self.pin(grant);
+        let elsewhere = |root: &Path| Some(self.pinned(root)).filter(|place| place != root);
+        if roots(grant).any(|root| elsewhere(root).is_some()) {
+            grant.with_images(elsewhere)
+        } else {
+            grant.clone()
+        }
+    }
+
     /// Returns where a root is; resolves it now when it was not pinned before.
     pub(super) fn pinned(&self, root: &Path) -> PathBuf {
         let pins = self.0.pins.read().unwrap_or_else(PoisonError::into_inner);

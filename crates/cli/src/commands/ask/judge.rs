@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use ringfence::policy::{Capabilities, JsonLimits, Reach, parse_json, resolve_capabilities};
-use ringfence::{Access, Code, FsError, Grant, Personality, Refusal, Schema, ScopedFs, judge_arguments};
+use ringfence::{
+    Access, Code, FsError, Grant, HostFiles, Personality, Refusal, Schema, ScopedFs, judge_arguments,
+};
 use serde_json::Value;
 
 use super::question::{Question, Subject, Want};
@@ -22,6 +24,8 @@ impl Desk<'_> {
                     .map_err(|error| invalid(format!("declare: {error}")))?,
                 personality: inline.unwrap_or_default(),
                 input,
+                // The question is its own registration, so its roots are looked up now.
+                files: HostFiles::new(),
             },
             Subject::Named(tool) => self.named(&tool, inline)?,
         };
@@ -29,10 +33,13 @@ impl Desk<'_> {
             Some(schema) => Some(Schema::compile(schema).map_err(|error| invalid(error.to_string()))?),
             None => None,
         };
-        let grant = resolve_capabilities(&subject.capabilities, &subject.personality)?;
-        let cwd = question.cwd.as_deref();
+        let mut grant = resolve_capabilities(&subject.capabilities, &subject.personality)?;
+        if let Some(fs) = &mut grant.fs {
+            *fs = subject.files.named_both_ways(fs);
+        }
+        let cwd = question.cwd.as_deref().or(self.variables.workspace.as_deref());
         match question.want {
-            Want::Reach(reach) => self.reach(&grant, &reach, cwd),
+            Want::Reach(reach) => judge_reach(&grant, &reach, &subject.files, cwd),
             Want::Arguments(arguments) => judged(&grant, &arguments, schema.as_ref(), cwd),
             Want::RawArguments(text) => {
                 let arguments =
@@ -46,9 +53,10 @@ impl Desk<'_> {
         let place = self.place;
         let loaded = self.toolbox.get_or_insert_with(|| {
             let sound = place.load().and_then(super::Loaded::sound);
+            let sound = sound.map(|loaded| (loaded, HostFiles::new()));
             sound.map_err(|error| error.report().lines().collect::<Vec<_>>().join(" "))
         });
-        let loaded = loaded.as_ref().map_err(|error| invalid(error.clone()))?;
+        let (loaded, files) = loaded.as_ref().map_err(|error| invalid(error.clone()))?;
         let personality = personality.unwrap_or_else(|| loaded.personality.clone());
         let tool = loaded.declarations.iter().find(|tool| tool.name.as_str() == name);
         let tool =
@@ -61,31 +69,34 @@ impl Desk<'_> {
             capabilities: tool.capabilities.clone().unwrap_or_default(),
             personality,
             input: Some(tool.input.clone()),
+            files: files.clone(),
         })
     }
+}
 
-    fn reach(&self, grant: &Grant, reach: &Reach, cwd: Option<&Path>) -> Result<(), Refusal> {
-        let (access, path) = match reach {
-            Reach::Exists(path) => (Access::Exists, path),
-            Reach::List(path) => (Access::List, path),
-            Reach::Read(path) => (Access::Read, path),
-            Reach::Write(path) => (Access::Write, path),
-            Reach::Binary(_) | Reach::Connect(_) | Reach::Env(_) | Reach::Secret(_) | Reach::Url(_) => {
-                return grant.judge(reach);
-            }
-        };
-        let fs = ScopedFs::new(&self.files, grant.fs.clone().unwrap_or_default(), cwd.map(Path::to_path_buf));
-        fs.check(access, path).map_err(|error| match error {
-            FsError::Refused(refusal) => refusal,
-            failed => Refusal::new(failed.code(), failed.to_string()),
-        })
-    }
+/// Judges a reach: paths on the real file system as the handle would, the rest by name.
+fn judge_reach(grant: &Grant, reach: &Reach, files: &HostFiles, cwd: Option<&Path>) -> Result<(), Refusal> {
+    let (access, path) = match reach {
+        Reach::Exists(path) => (Access::Exists, path),
+        Reach::List(path) => (Access::List, path),
+        Reach::Read(path) => (Access::Read, path),
+        Reach::Write(path) => (Access::Write, path),
+        Reach::Binary(_) | Reach::Connect(_) | Reach::Env(_) | Reach::Secret(_) | Reach::Url(_) => {
+            return grant.judge(reach);
+        }
+    };
+    let fs = ScopedFs::new(files, grant.fs.clone().unwrap_or_default(), cwd.map(Path::to_path_buf));
+    fs.check(access, path).map_err(|error| match error {
+        FsError::Refused(refusal) => refusal,
+        failed => Refusal::new(failed.code(), failed.to_string()),
+    })
 }
 
 struct Judged {
     capabilities: Capabilities,
     personality: Personality,
     input: Option<Value>,
+    files: HostFiles,
 }
 
 fn judged(

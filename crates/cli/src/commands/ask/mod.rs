@@ -27,13 +27,12 @@ pub(crate) struct AskArgs {}
 struct Desk<'a> {
     place: &'a Place,
     variables: Variables,
-    files: HostFiles,
-    /// The toolbox, read when the first question needs it.
-    toolbox: Option<Result<Loaded, String>>,
+    /// The toolbox, read when the first question needs it, and the roots as they were then.
+    toolbox: Option<Result<(Loaded, HostFiles), String>>,
 }
 
 pub(crate) fn run(_args: &AskArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
-    let mut desk = Desk { place, variables: place.variables(), files: HostFiles::new(), toolbox: None };
+    let mut desk = Desk { place, variables: place.variables(), toolbox: None };
     let mut input = BufReader::with_capacity(1 << 16, std::io::stdin().lock());
     let mut out = BufWriter::new(out);
     while let Some(line) = line::next(&mut input).map_err(|error| CommandError::Input {
