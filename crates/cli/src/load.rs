@@ -118,6 +118,7 @@ impl Place {
             let place = places.as_ref().and_then(|places| places.personality("example"));
             loaded.problems.push(Problem::at(place, message));
         }
+        loaded.problems.sort_by_key(|problem| (problem.line, problem.column));
         loaded.declarations = declarations;
         loaded
     }
