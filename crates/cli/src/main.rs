@@ -1,2 +1,67 @@
-//! The `ringfence` command.
-fn main() {}
+//! The `ringfence` command: argv, environment, files and the terminal, wired to the library.
+
+mod audit_file;
+mod commands;
+mod error;
+mod load;
+mod table;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::{CommandError, Exit};
+
+/// Fence what AI tools may touch
+///
+/// A tool declares what it touches, a personality sets the ceiling, and a tool gets what both allow.
+#[derive(Debug, Parser)]
+#[command(name = "ringfence", version, max_term_width = 100, disable_help_subcommand = true)]
+struct Arguments {
+    /// The toolbox file: a personality and tools, as TOML or JSON
+    #[arg(long, short, global = true, value_name = "FILE", default_value = "ringfence.toml")]
+    policy: PathBuf,
+
+    /// What `${workspace}` stands for; the current directory by default
+    #[arg(long, global = true, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Ask(commands::ask::AskArgs),
+    Call(commands::call::CallArgs),
+    Check(commands::check::CheckArgs),
+    Demo(commands::demo::DemoArgs),
+    Tools(commands::tools::ToolsArgs),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut out = std::io::stdout().lock();
+    let place = load::Place { policy: arguments.policy, workspace: arguments.workspace };
+    let result = match arguments.command {
+        Command::Ask(args) => commands::ask::run(&args, &place, &mut out),
+        Command::Call(args) => commands::call::run(&args, &place, &mut out),
+        Command::Check(args) => commands::check::run(&args, &place, &mut out),
+        Command::Demo(args) => commands::demo::run(&args, &mut out),
+        Command::Tools(args) => commands::tools::run(&args, &place, &mut out),
+    };
+    let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(CommandError::from));
+    match result {
+        Ok(exit) => exit.into(),
+        // Whoever reads our output has had enough, as in `ringfence tools | head -1`.
+        Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            Exit::Done.into()
+        }
+        Err(error) => {
+            let _told = write!(std::io::stderr().lock(), "{}", error.report());
+            error.exit().into()
+        }
+    }
+}

@@ -53,6 +53,7 @@ mod fs;
 mod gate;
 mod handle;
 mod interceptor;
+pub mod manual;
 mod outcome;
 mod parallel;
 mod pipeline;

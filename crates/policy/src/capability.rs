@@ -184,6 +184,16 @@ pub enum StorageScope {
     ToolPrivate,
 }
 
+impl fmt::Display for StorageScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Personality => "personality",
+            Self::Session => "session",
+            Self::ToolPrivate => "tool-private",
+        })
+    }
+}
+
 /// What kind of storage it is.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]

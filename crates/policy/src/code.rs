@@ -62,6 +62,34 @@ pub enum Code {
 }
 
 impl Code {
+    /// Every code, in alphabetical order.
+    pub const ALL: [Self; 24] = [
+        Self::ApprovalDenied,
+        Self::ApprovalRequired,
+        Self::AuditFailed,
+        Self::BinaryNotAllowed,
+        Self::Cancelled,
+        Self::ClassUnderstated,
+        Self::ConstraintViolated,
+        Self::DeadlineExceeded,
+        Self::EnvironmentNotDeclared,
+        Self::ExecutionFailed,
+        Self::Forbidden,
+        Self::HostNotAllowed,
+        Self::IdempotencyConflict,
+        Self::IdempotencyKeyRequired,
+        Self::InputInvalid,
+        Self::Intercepted,
+        Self::LimitExceeded,
+        Self::NotAvailable,
+        Self::OutcomeUnknown,
+        Self::OutputInvalid,
+        Self::PathNotReachable,
+        Self::SecretNotDeclared,
+        Self::ToolNotPermitted,
+        Self::ToolUnknown,
+    ];
+
     /// Returns the code as it is written on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -89,6 +117,42 @@ impl Code {
             Self::SecretNotDeclared => "SECRET_NOT_DECLARED",
             Self::ToolNotPermitted => "TOOL_NOT_PERMITTED",
             Self::ToolUnknown => "TOOL_UNKNOWN",
+        }
+    }
+
+    /// Returns what the code means, in one sentence.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::ApprovalDenied => "a person refused the call",
+            Self::ApprovalRequired => "a person must agree first, and nobody has yet",
+            Self::AuditFailed => "the outcome could not be written to the audit, so it is withheld",
+            Self::BinaryNotAllowed => "the binary is not in the granted set",
+            Self::Cancelled => "the run was cancelled before the call ended",
+            Self::ClassUnderstated => "the declared safety class is lower than the capabilities imply",
+            Self::ConstraintViolated => "a constraint of the run (count, order, quarantine) forbids the call",
+            Self::DeadlineExceeded => "the call did not end within its deadline",
+            Self::EnvironmentNotDeclared => "the environment variable is not in the granted set",
+            Self::ExecutionFailed => "the tool ran and failed for a reason of its own",
+            Self::Forbidden => "the operator's policy forbids the call outright",
+            Self::HostNotAllowed => "the host is not in the granted set, or its address may not be reached",
+            Self::IdempotencyConflict => {
+                "the same idempotency key was used with other arguments, or is in use right now"
+            }
+            Self::IdempotencyKeyRequired => "the tool demands an idempotency key and the call has none",
+            Self::InputInvalid => "the arguments, the file or the message are not what was agreed",
+            Self::Intercepted => "an interceptor refused the call, or failed",
+            Self::LimitExceeded => "a size, count or rate went over its limit",
+            Self::NotAvailable => "a backend that the call needs is missing",
+            Self::OutcomeUnknown => {
+                "the call may or may not have taken effect; it is not run again by itself"
+            }
+            Self::OutputInvalid => "what the tool returned does not fit its output schema",
+            Self::PathNotReachable => "the path is not in the granted set",
+            Self::SecretNotDeclared => "the secret is not in the granted set",
+            Self::ToolNotPermitted => {
+                "the tool is not in the personality's toolset, or its declaration no longer fits the personality"
+            }
+            Self::ToolUnknown => "no tool of that name is registered",
         }
     }
 }

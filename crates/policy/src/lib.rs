@@ -26,6 +26,7 @@ mod name_set;
 mod network;
 mod path;
 mod personality;
+mod place;
 mod reach;
 mod refusal;
 mod tool_name;
@@ -52,8 +53,9 @@ pub use path::{
     PathReach, PathSet, Variables, normalise,
 };
 pub use personality::{Example, Personality};
+pub use place::Places;
 pub use reach::Reach;
 pub use refusal::Refusal;
 pub use tool_name::{ToolName, ToolNameError};
-pub use toolbox::{DocumentError, Toolbox, place_in_toml};
+pub use toolbox::{DocumentError, Toolbox};
 pub use validate::{Gap, check_examples, validate_declaration, validate_registration, validate_tools};

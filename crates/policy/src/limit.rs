@@ -142,7 +142,7 @@ impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.as_millis();
         match millis {
-            _ if millis % 1_000 != 0 => write!(f, "{millis}ms"),
+            _ if !millis.is_multiple_of(1_000) => write!(f, "{millis}ms"),
             _ => write!(f, "{}s", millis / 1_000),
         }
     }
@@ -151,7 +151,7 @@ impl fmt::Display for Span {
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
-        let unit = units.iter().find(|(factor, _)| self.0 != 0 && self.0 % factor == 0);
+        let unit = units.iter().find(|(factor, _)| self.0 != 0 && self.0.is_multiple_of(*factor));
         match unit {
             Some((factor, name)) => write!(f, "{}{name}", self.0 / factor),
             None => write!(f, "{}", self.0),

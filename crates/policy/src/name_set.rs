@@ -38,10 +38,9 @@ impl NamePattern {
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Any, _) => true,
-            (_, Self::Any) => false,
             (_, Self::Exact(name)) => self.matches(name),
             (Self::Below(wide), Self::Below(narrow)) => narrow.starts_with(&**wide),
-            (Self::Exact(_), Self::Below(_)) => false,
+            (Self::Below(_) | Self::Exact(_), Self::Any) | (Self::Exact(_), Self::Below(_)) => false,
         }
     }
 }

@@ -70,7 +70,9 @@ impl Personality {
     ///
     /// A variable that has no value.
     pub fn expand(&self, variables: &Variables) -> Result<Self, PathError> {
-        Ok(Self { fs_reach: self.fs_reach.expand(variables)?, ..self.clone() })
+        let example =
+            self.example.iter().map(|example| example.expand(variables)).collect::<Result<_, _>>()?;
+        Ok(Self { fs_reach: self.fs_reach.expand(variables)?, example, ..self.clone() })
     }
 }
 
@@ -87,6 +89,13 @@ pub struct Example {
     /// What must be refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refuse: Option<Reach>,
+}
+
+impl Example {
+    fn expand(&self, variables: &Variables) -> Result<Self, PathError> {
+        let expand = |reach: &Option<Reach>| reach.as_ref().map(|reach| reach.expand(variables)).transpose();
+        Ok(Self { tool: self.tool.clone(), allow: expand(&self.allow)?, refuse: expand(&self.refuse)? })
+    }
 }
 
 /// The shape on disk, which also takes the source documents' `safety.network.allow`.

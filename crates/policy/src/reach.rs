@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Code, Direction, Grant, Refusal, Target, normalise};
+use crate::{Code, Direction, Grant, PathError, PathPattern, Refusal, Target, Variables, normalise};
 
 /// One thing a tool might try to reach.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -35,13 +35,23 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Returns the path and the direction, when it is about a file.
-    pub fn path(&self) -> Option<(&Path, Direction)> {
-        match self {
-            Self::Exists(path) | Self::List(path) | Self::Read(path) => Some((path, Direction::Read)),
-            Self::Write(path) => Some((path, Direction::Write)),
-            Self::Binary(_) | Self::Connect(_) | Self::Env(_) | Self::Secret(_) | Self::Url(_) => None,
-        }
+    /// Replaces a variable that a path starts with, as in a policy's examples.
+    pub(crate) fn expand(&self, variables: &Variables) -> Result<Self, PathError> {
+        let expanded = |path: &Path| match path.to_str() {
+            Some(text) if text.starts_with('~') || text.starts_with("${") => {
+                text.parse::<PathPattern>()?.expand(variables).map(|path| PathBuf::from(path.as_str()))
+            }
+            _ => Ok(path.to_path_buf()),
+        };
+        Ok(match self {
+            Self::Exists(path) => Self::Exists(expanded(path)?),
+            Self::List(path) => Self::List(expanded(path)?),
+            Self::Read(path) => Self::Read(expanded(path)?),
+            Self::Write(path) => Self::Write(expanded(path)?),
+            Self::Binary(_) | Self::Connect(_) | Self::Env(_) | Self::Secret(_) | Self::Url(_) => {
+                self.clone()
+            }
+        })
     }
 }
 

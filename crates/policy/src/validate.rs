@@ -72,16 +72,13 @@ pub fn validate_tools<'a>(
 }
 
 /// Checks the examples that a personality carries; each one that comes out otherwise is a message.
-pub fn check_examples<'a>(
-    personality: &Personality,
-    tools: impl IntoIterator<Item = &'a Declaration> + Clone,
-) -> Vec<String> {
+pub fn check_examples(personality: &Personality, tools: &[Declaration]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (index, example) in personality.example.iter().enumerate() {
         let grant = match &example.tool {
             None => Grant::ceiling(personality),
             Some(name) => {
-                let tool = tools.clone().into_iter().find(|tool| tool.name == *name);
+                let tool = tools.iter().find(|tool| tool.name == *name);
                 let Some(capabilities) = tool.and_then(|tool| tool.capabilities.as_ref()) else {
                     wrong.push(format!("example {index}: tool `{name}` is not here"));
                     continue;

@@ -40,9 +40,20 @@ impl HostFiles {
 
     /// Resolves the roots of a grant and keeps them there. Call it when the tool is registered.
     pub fn pin(&self, grant: &FsGrant) {
-        let roots = [Direction::Read, Direction::Write].into_iter().flat_map(|side| grant.roots(side));
-        for root in roots.map(PathPattern::root).chain(grant.jail()) {
+        for root in roots(grant) {
             self.pinned(root);
+        }
+    }
+
+    /// Pins the roots of a grant and returns the grant with their other names: a root that is named through a link
+    /// counts in its written and in its canonical form.
+    pub fn named_both_ways(&self, grant: &FsGrant) -> FsGrant {
+        self.pin(grant);
+        let elsewhere = |root: &Path| Some(self.pinned(root)).filter(|place| place != root);
+        if roots(grant).any(|root| elsewhere(root).is_some()) {
+            grant.with_images(elsewhere)
+        } else {
+            grant.clone()
         }
     }
 
@@ -67,6 +78,12 @@ impl Default for HostFiles {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Returns the roots of a grant as written, the jail included; patterns that are not expanded have none.
+pub(super) fn roots(grant: &FsGrant) -> impl Iterator<Item = &Path> {
+    let sides = [Direction::Read, Direction::Write].into_iter().flat_map(|side| grant.roots(side));
+    sides.map(PathPattern::root).chain(grant.jail()).filter(|root| root.is_absolute())
 }
 
 /// Resolves the links in what exists of `root`, and appends the rest as it is.

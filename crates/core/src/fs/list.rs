@@ -6,11 +6,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ringfence_policy::Direction;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, statat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, statat};
 use rustix::io::Errno;
 
-use super::error::{FsError, shown};
+use super::error::FsError;
 use super::metadata::FileKind;
+use super::open::NAME_ONLY;
+use super::read::wrong_kind;
 use super::resolve::Tail;
 use super::scoped::ScopedFs;
 
@@ -36,9 +38,21 @@ impl ScopedFs {
     pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<DirEntry>, FsError> {
         let asked = self.asked(path.as_ref(), Direction::Read)?;
         let listed = self.resolve("list", &asked, Direction::Read, Tail::Follow, |spot| {
-            entries(&spot.open(SCAN, Mode::empty())?)
-        });
-        listed.map_err(|error| not_a_directory(error, &asked))
+            match spot.open(SCAN, Mode::empty()) {
+                Err(Errno::NOTDIR) => {
+                    // Also when something above it is no directory; then this fails as well.
+                    let stat = fstat(spot.open(NAME_ONLY, Mode::empty())?)?;
+                    // A directory after all: it was swapped meanwhile, and is tried again like a link.
+                    if FileKind::of_stat(&stat) == FileKind::Directory {
+                        Err(Errno::LOOP)
+                    } else {
+                        Ok(Err(stat))
+                    }
+                }
+                dir => entries(&dir?).map(Ok),
+            }
+        })?;
+        listed.map_err(|stat| wrong_kind(&stat, FileKind::Directory, &asked))
     }
 }
 
@@ -67,14 +81,5 @@ fn kind_of(dir: BorrowedFd<'_>, name: &OsStr) -> Result<Option<FileKind>, Errno>
         Ok(stat) => Ok(Some(FileKind::of_stat(&stat))),
         Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(errno),
-    }
-}
-
-fn not_a_directory(error: FsError, asked: &Path) -> FsError {
-    match error {
-        FsError::Io { source, .. } if source.raw_os_error() == Some(Errno::NOTDIR.raw_os_error()) => {
-            FsError::WrongKind { path: shown(asked), found: FileKind::File, wanted: FileKind::Directory }
-        }
-        error => error,
     }
 }

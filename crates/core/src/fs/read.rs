@@ -84,6 +84,10 @@ pub(super) fn regular(stat: &Stat, asked: &Path) -> Result<(), FsError> {
 
 /// Checks that something is of the wanted kind.
 pub(super) fn expect(stat: &Stat, wanted: FileKind, asked: &Path) -> Result<(), FsError> {
-    let found = FileKind::of_stat(stat);
-    if found == wanted { Ok(()) } else { Err(FsError::WrongKind { path: shown(asked), found, wanted }) }
+    if FileKind::of_stat(stat) == wanted { Ok(()) } else { Err(wrong_kind(stat, wanted, asked)) }
+}
+
+/// Returns the error for something that is not of the wanted kind.
+pub(super) fn wrong_kind(stat: &Stat, wanted: FileKind, asked: &Path) -> FsError {
+    FsError::WrongKind { path: shown(asked), found: FileKind::of_stat(stat), wanted }
 }

@@ -5,10 +5,10 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use ringfence_policy::{Direction, FsGrant, PathPattern, normalise};
+use ringfence_policy::{Direction, FsGrant, normalise};
 
 use super::error::FsError;
-use super::host::HostFiles;
+use super::host::{HostFiles, roots};
 use super::open::Opener;
 use super::resolve::Anchor;
 
@@ -40,10 +40,8 @@ struct Jail {
 impl ScopedFs {
     /// Makes the handle of one call. Roots that `backend` has not pinned yet are pinned now.
     pub fn new(backend: &HostFiles, grant: FsGrant, cwd: Option<PathBuf>) -> Self {
-        let sides = [Direction::Read, Direction::Write].into_iter().flat_map(|side| grant.roots(side));
-        let written = sides.map(PathPattern::root).chain(grant.jail());
         let mut places: Vec<(PathBuf, PathBuf)> =
-            written.map(|root| (root.to_path_buf(), backend.pinned(root))).collect();
+            roots(&grant).map(|root| (root.to_path_buf(), backend.pinned(root))).collect();
         places.sort_unstable_by(|(a, _), (b, _)| longest_first(a, b));
         places.dedup();
         let mut roots: Vec<PathBuf> = places.iter().map(|(_, place)| place.clone()).collect();

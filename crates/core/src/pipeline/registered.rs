@@ -110,12 +110,12 @@ pub(crate) fn fit(registered: &Registered, personality: &Personality, backends: 
     let declaration = registered.declaration();
     let nothing = Capabilities::default();
     let capabilities = declaration.capabilities.as_ref().unwrap_or(&nothing);
-    let grant = resolve_capabilities(capabilities, personality).map(Arc::new);
-    if let (Ok(grant), Some(files)) = (&grant, &backends.files)
-        && let Some(fs) = &grant.fs
-    {
-        files.pin(fs);
-    }
+    let grant = resolve_capabilities(capabilities, personality).map(|mut grant| {
+        if let (Some(fs), Some(files)) = (&mut grant.fs, &backends.files) {
+            *fs = files.named_both_ways(fs);
+        }
+        Arc::new(grant)
+    });
     Fit {
         grant,
         missing: backends.missing_for(&declaration.name, capabilities),

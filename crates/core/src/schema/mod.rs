@@ -153,7 +153,9 @@ impl Schema {
 }
 
 fn one_line(message: &str) -> String {
-    let line = printable(message.split_whitespace().collect::<Vec<_>>().join(" ").chars());
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut characters = line.chars();
+    let line = printable(characters.next().into_iter().flat_map(char::to_lowercase).chain(characters));
     if line.chars().count() <= 300 { line } else { line.chars().take(299).chain(['…']).collect() }
 }
 

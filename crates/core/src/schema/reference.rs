@@ -46,12 +46,12 @@ impl<'a> Resolver<'a> {
         if let Ok(base) = Url::parse(NAMELESS) {
             resolver.bases.insert(String::new(), base.clone());
             resolver.resources.insert(base.to_string(), String::new());
-            resolver.collect(document, String::new(), &base);
+            resolver.collect(document, "", &base);
         }
         resolver
     }
 
-    fn collect(&mut self, value: &Value, place: String, base: &Url) {
+    fn collect(&mut self, value: &Value, place: &str, base: &Url) {
         match value {
             Value::Object(map) => {
                 let mut base = base.clone();
@@ -65,31 +65,31 @@ impl<'a> Resolver<'a> {
                     match fragment {
                         // Older drafts write an anchor as an identifier with a fragment.
                         Some(name) => {
-                            self.anchors.insert(format!("{joined}#{name}"), place.clone());
+                            self.anchors.insert(format!("{joined}#{name}"), place.to_owned());
                         }
                         None => {
-                            self.resources.insert(joined.to_string(), place.clone());
-                            self.bases.insert(place.clone(), joined.clone());
+                            self.resources.insert(joined.to_string(), place.to_owned());
+                            self.bases.insert(place.to_owned(), joined.clone());
                             base = joined;
                         }
                     }
                 }
                 for keyword in ["$anchor", "$dynamicAnchor"] {
                     if let Some(name) = map.get(keyword).and_then(Value::as_str) {
-                        self.anchors.insert(format!("{base}#{name}"), place.clone());
+                        self.anchors.insert(format!("{base}#{name}"), place.to_owned());
                         if keyword == "$dynamicAnchor" {
-                            self.dynamic.entry(name.to_owned()).or_default().push(place.clone());
+                            self.dynamic.entry(name.to_owned()).or_default().push(place.to_owned());
                         }
                     }
                 }
                 for (name, value) in map.iter().filter(|(name, _)| !matches!(name.as_str(), "enum" | "const"))
                 {
-                    self.collect(value, child(&place, name), &base);
+                    self.collect(value, &child(place, name), &base);
                 }
             }
             Value::Array(list) => {
                 for (index, value) in list.iter().enumerate() {
-                    self.collect(value, format!("{place}/{index}"), base);
+                    self.collect(value, &format!("{place}/{index}"), base);
                 }
             }
             Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {}

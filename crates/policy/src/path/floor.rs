@@ -76,11 +76,12 @@ impl Floor {
         let mut names = components(path)?;
         let mut depth = 0;
         loop {
-            let first = names.clone().next()?.first()?.to_ascii_lowercase();
-            // Most names start like no entry that lies anywhere, and need no look at the table.
-            let entries = if depth == 0 || ANYWHERE.contains(&first) { ENTRIES } else { &[] };
-            for entry in entries.iter().filter(|entry| entry.first() == first) {
-                let concerned = entry.only.is_none_or(|only| only == direction)
+            let first = names.clone().next()?.first().map_or(0, u8::to_ascii_lowercase);
+            // Below the first name nearly every name is dismissed by one look at its first byte.
+            let possible = depth == 0 || (first.is_ascii() && STARTS >> first & 1 == 1);
+            for entry in ENTRIES.iter().filter(|_| possible) {
+                let concerned = entry.first() == first
+                    && entry.only.is_none_or(|only| only == direction)
                     && (depth == 0 || !entry.pattern.starts_with('/'));
                 if !concerned {
                     continue;
@@ -122,14 +123,6 @@ impl Floor {
 }
 
 impl FloorEntry {
-    /// Returns the byte its first name starts with, which rules nearly every entry out. No entry starts with a star.
-    const fn first(&self) -> u8 {
-        match self.pattern.as_bytes() {
-            [b'/', first, ..] | [first, ..] => *first,
-            [] => 0,
-        }
-    }
-
     /// Tells whether all of `names` (at least one) match the beginning of the entry, and more of it follows.
     fn starts_with_all<'a>(&self, mut names: impl Iterator<Item = &'a [u8]>) -> bool {
         let mut some = false;
@@ -141,6 +134,14 @@ impl FloorEntry {
             }
         }
         false
+    }
+
+    /// The first byte of the first name, which is never a wildcard: most lines differ there already.
+    const fn first(&self) -> u8 {
+        match self.pattern.as_bytes() {
+            [b'/', first, ..] | [first, ..] => *first,
+            [] => 0,
+        }
     }
 
     /// Returns how many components match when the entry is laid on the first of `names`.
@@ -156,6 +157,19 @@ impl FloorEntry {
     }
 }
 
+/// The first bytes of the lines that hold anywhere, as bits; all of them are ASCII.
+const STARTS: u128 = {
+    let mut starts = 0;
+    let mut rest = ENTRIES;
+    while let [entry, tail @ ..] = rest {
+        if !matches!(entry.pattern.as_bytes(), [b'/', ..]) {
+            starts |= 1 << entry.first();
+        }
+        rest = tail;
+    }
+    starts
+};
+
 const fn both(kind: FloorKind, pattern: &'static str) -> FloorEntry {
     FloorEntry { pattern, kind, only: None }
 }
@@ -165,9 +179,6 @@ const fn writes(kind: FloorKind, pattern: &'static str) -> FloorEntry {
 }
 
 use FloorKind::{Credential, Git, Key, Machine, Startup, Store};
-
-/// The first bytes of the entries that do not start at the root.
-const ANYWHERE: &[u8] = b"._il";
 
 const ENTRIES: &[FloorEntry] = &[
     both(Key, ".ssh"),
@@ -181,7 +192,7 @@ const ENTRIES: &[FloorEntry] = &[
     both(Key, "id_ed25519_sk"),
     both(Key, "id_rsa"),
     both(Key, ".local/share/keyrings"),
-    both(Key, "library/keychains"),
+    both(Key, "/users/*/library/keychains"),
     both(Key, "/etc/ssh/ssh_host_*_key"),
     both(Key, "/etc/ssl/private"),
     both(Credential, ".aws"),
@@ -243,7 +254,7 @@ const ENTRIES: &[FloorEntry] = &[
     writes(Startup, ".xprofile"),
     writes(Startup, ".xinitrc"),
     writes(Startup, ".xsessionrc"),
-    writes(Startup, "library/launchagents"),
+    writes(Startup, "/users/*/library/launchagents"),
     writes(Startup, "/etc/profile"),
     writes(Startup, "/etc/profile.d"),
     writes(Startup, "/etc/bash.bashrc"),
@@ -295,15 +306,6 @@ mod tests {
     use Direction::{Read, Write};
 
     use super::*;
-
-    #[test]
-    fn entries_start_with_a_plain_name_in_lower_case() {
-        for entry in ENTRIES {
-            let first = entry.first();
-            assert!(!matches!(first, b'*' | b'?' | b'/' | 0) && !first.is_ascii_uppercase(), "{entry:?}");
-            assert!(entry.pattern.starts_with('/') || ANYWHERE.contains(&first), "{entry:?}");
-        }
-    }
 
     #[test]
     fn holds_until_the_very_path_is_named() {
@@ -373,6 +375,7 @@ mod tests {
         let mut patterns: Vec<&str> = Floor::entries().iter().map(|entry| entry.pattern).collect();
         assert!(patterns.iter().all(|pattern| *pattern == pattern.to_ascii_lowercase()));
         let count = patterns.len();
+        assert!(Floor::entries().iter().all(|entry| !matches!(entry.first(), b'*' | b'?')));
         patterns.sort_unstable();
         patterns.dedup();
         assert_eq!(patterns.len(), count);

@@ -55,7 +55,12 @@ impl FsGrant {
         let gap = if normal::components(path).is_none() {
             Gap::Spelling
         } else if !side.declared.matches_normal(path) {
-            Gap::Declaration
+            // A declaration that defers to the personality is the personality's own list.
+            if !side.declared.is_empty() && side.declared == side.ceiling {
+                Gap::Personality
+            } else {
+                Gap::Declaration
+            }
         } else if !side.ceiling.matches_normal(path) {
             Gap::Personality
         } else if let Some((entry, anchor)) = Floor::denies(path, direction, &side.ceiling) {

@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use super::den::hosts;
 
+const STEPS: [&str; 8] = ["fifo", "file", "file_b64", "hardlink", "mkdir", "socket", "symlink", "unlink"];
+
 #[test]
 fn shared_cases_agree() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora/paths.jsonl");
@@ -43,7 +45,13 @@ fn skipped(case: &Value) -> Option<String> {
     }
     let op = case["op"].as_str().unwrap_or_default();
     let known = ["read", "write", "list", "exists", "delete", "rmtree", "copy-from"];
-    (!known.contains(&op)).then(|| format!("no operation `{op}` here"))
+    if !known.contains(&op) {
+        return Some(format!("no operation `{op}` here"));
+    }
+    let lists = [&case["setup"], &case["after_register"]];
+    let mut steps = lists.into_iter().filter_map(Value::as_array).flatten();
+    let unknown = steps.find(|step| !STEPS.contains(&step["op"].as_str().unwrap_or_default()))?;
+    Some(format!("no setup step {} here", unknown["op"]))
 }
 
 fn run(host: &HostFiles, base: &Value, case: &Value, opener: &str) {
@@ -112,7 +120,7 @@ fn build(root: &Path, steps: &Value) {
             "mkdir" => fs::create_dir_all(&path).unwrap(),
             "symlink" => symlink(fill(step["target"].as_str().unwrap(), root), &path).unwrap(),
             "unlink" => fs::remove_file(&path).unwrap(),
-            other => println!("no setup step `{other}` here"),
+            other => assert_eq!(other, "", "an unknown step"),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use ringfence::Existing;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::den::{CANARY, Den, hosts};
@@ -24,10 +25,20 @@ fn while_swapping(den: &Den, work: impl FnOnce()) {
                 let _gone = renameat_with(CWD, &flip, CWD, &flop, RenameFlags::EXCHANGE);
             }
         });
+        // Stops the swapper also when the work panics; the scope would wait for it for ever.
+        let stopper = Stopper(&stop);
         work();
-        stop.store(true, Ordering::Relaxed);
+        drop(stopper);
         swapper.join().unwrap();
     });
+}
+
+struct Stopper<'a>(&'a AtomicBool);
+
+impl Drop for Stopper<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[test]
@@ -97,6 +108,34 @@ fn removing_trees_never_leaves() {
             }
         });
         assert!(removed > 0, "{opener}: no removal ever won");
+        den.assert_wild_untouched(opener);
+    }
+}
+
+/// A tool that writes a temporary file and renames it, while somebody puts a link in the place of the temporary name.
+#[test]
+fn replacing_by_rename_never_leaves() {
+    for (opener, host) in hosts() {
+        let den = Den::new();
+        let (draft, canary) = (den.path("den").join("draft"), den.path("wild/canary.txt"));
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let _gone = fs::remove_file(&draft);
+                    let _taken = symlink(&canary, &draft);
+                }
+            });
+            let _stopper = Stopper(&stop);
+            let files = den.handle(&host);
+            for _ in 0..ROUNDS {
+                let _maybe = files.write("draft", "new content");
+                let _maybe = files.rename("draft", "final", Existing::Replace);
+                if let Ok(content) = files.read("final") {
+                    assert_ne!(content, CANARY, "{opener}");
+                }
+            }
+        });
         den.assert_wild_untouched(opener);
     }
 }

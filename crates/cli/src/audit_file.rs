@@ -1,0 +1,37 @@
+//! The audit as JSON lines in a file.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use ringfence::{AuditSink, Record};
+
+use crate::error::CommandError;
+
+/// Appends one line per outcome.
+#[derive(Debug)]
+pub(crate) struct AuditFile(Mutex<File>);
+
+impl AuditFile {
+    /// Opens the file for appending, readable by its owner only, before any tool runs.
+    pub(crate) fn open(path: &Path) -> Result<Self, CommandError> {
+        let opened = File::options().create(true).append(true).mode(0o600).open(path);
+        opened.map(|file| Self(Mutex::new(file))).map_err(|error| CommandError::File {
+            verb: "open the audit file",
+            path: path.to_path_buf(),
+            error,
+            hint: Some("no tool was run"),
+        })
+    }
+}
+
+impl AuditSink for AuditFile {
+    fn record(&self, record: &Record) -> Result<(), String> {
+        let mut line = serde_json::to_vec(record).map_err(|error| error.to_string())?;
+        line.push(b'\n');
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(&line).and_then(|()| file.sync_data()).map_err(|error| error.to_string())
+    }
+}

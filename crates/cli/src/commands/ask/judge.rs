@@ -1,0 +1,116 @@
+//! The answer to a question, by the same judges that a call meets.
+
+use std::path::Path;
+
+use ringfence::policy::{Capabilities, JsonLimits, Reach, parse_json, resolve_capabilities};
+use ringfence::{
+    Access, Code, FsError, Grant, HostFiles, Personality, Refusal, Schema, ScopedFs, judge_arguments,
+};
+use serde_json::Value;
+
+use super::question::{Question, Subject, Want};
+use super::{Desk, invalid};
+
+impl Desk<'_> {
+    /// Judges a question.
+    pub(super) fn judge(&mut self, question: Question) -> Result<(), Refusal> {
+        let expanded =
+            question.personality.map(|personality| personality.expand(&self.variables)).transpose();
+        let inline = expanded.map_err(|error| invalid(format!("personality: {error}")))?;
+        let subject = match question.subject {
+            Subject::Declared(capabilities, input) => Judged {
+                capabilities: capabilities
+                    .expand(&self.variables)
+                    .map_err(|error| invalid(format!("declare: {error}")))?,
+                personality: inline.unwrap_or_default(),
+                input,
+                // The question is its own registration, so its roots are looked up now.
+                files: HostFiles::new(),
+            },
+            Subject::Named(tool) => self.named(&tool, inline)?,
+        };
+        let schema = match &subject.input {
+            Some(schema) => Some(Schema::compile(schema).map_err(|error| invalid(error.to_string()))?),
+            None => None,
+        };
+        let mut grant = resolve_capabilities(&subject.capabilities, &subject.personality)?;
+        if let Some(fs) = &mut grant.fs {
+            *fs = subject.files.named_both_ways(fs);
+        }
+        let cwd = question.cwd.as_deref().or(self.variables.workspace.as_deref());
+        match question.want {
+            Want::Reach(reach) => judge_reach(&grant, &reach, &subject.files, cwd),
+            Want::Arguments(arguments) => judged(&grant, &arguments, schema.as_ref(), cwd),
+            Want::RawArguments(text) => {
+                let arguments =
+                    parse_json(&text, JsonLimits::ARGUMENTS).map_err(|error| invalid(error.to_string()))?;
+                judged(&grant, &arguments, schema.as_ref(), cwd)
+            }
+        }
+    }
+
+    fn named(&mut self, name: &str, personality: Option<Personality>) -> Result<Judged, Refusal> {
+        let place = self.place;
+        let loaded = self.toolbox.get_or_insert_with(|| {
+            let sound = place.load().and_then(super::Loaded::sound);
+            let sound = sound.map(|loaded| (loaded, HostFiles::new()));
+            sound.map_err(|error| error.report().lines().collect::<Vec<_>>().join(" "))
+        });
+        let (loaded, files) = loaded.as_ref().map_err(|error| invalid(error.clone()))?;
+        let personality = personality.unwrap_or_else(|| loaded.personality.clone());
+        let tool = loaded.declarations.iter().find(|tool| tool.name.as_str() == name);
+        let tool =
+            tool.ok_or_else(|| Refusal::new(Code::ToolUnknown, format!("no tool is named `{name}`")))?;
+        if !personality.permits_tool(name) {
+            let message = format!("tool `{name}` is not in the personality's toolset");
+            return Err(Refusal::new(Code::ToolNotPermitted, message));
+        }
+        Ok(Judged {
+            capabilities: tool.capabilities.clone().unwrap_or_default(),
+            personality,
+            input: Some(tool.input.clone()),
+            files: files.clone(),
+        })
+    }
+}
+
+/// Judges a reach: paths on the real file system as the handle would, the rest by name.
+fn judge_reach(grant: &Grant, reach: &Reach, files: &HostFiles, cwd: Option<&Path>) -> Result<(), Refusal> {
+    let (access, path) = match reach {
+        Reach::Exists(path) => (Access::Exists, path),
+        Reach::List(path) => (Access::List, path),
+        Reach::Read(path) => (Access::Read, path),
+        Reach::Write(path) => (Access::Write, path),
+        Reach::Binary(_) | Reach::Connect(_) | Reach::Env(_) | Reach::Secret(_) | Reach::Url(_) => {
+            return grant.judge(reach);
+        }
+    };
+    let fs = ScopedFs::new(files, grant.fs.clone().unwrap_or_default(), cwd.map(Path::to_path_buf));
+    fs.check(access, path).map_err(|error| match error {
+        FsError::Refused(refusal) => refusal,
+        failed => Refusal::new(failed.code(), failed.to_string()),
+    })
+}
+
+struct Judged {
+    capabilities: Capabilities,
+    personality: Personality,
+    input: Option<Value>,
+    files: HostFiles,
+}
+
+fn judged(
+    grant: &Grant,
+    arguments: &Value,
+    schema: Option<&Schema>,
+    cwd: Option<&Path>,
+) -> Result<(), Refusal> {
+    JsonLimits::ARGUMENTS.check(arguments).map_err(|error| invalid(format!("the arguments are {error}")))?;
+    if let Some(schema) = schema {
+        schema.check(arguments).map_err(|violation| invalid(violation.to_string()))?;
+    }
+    match &grant.fs {
+        Some(fs) => judge_arguments(fs, arguments, schema, cwd),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,81 @@
+//! `ringfence ask`
+
+mod judge;
+mod line;
+mod question;
+
+use std::io::{BufReader, BufWriter, Write};
+
+use ringfence::policy::Variables;
+use ringfence::{Code, HostFiles, Refusal};
+use serde_json::{Value, json};
+
+use crate::error::{CommandError, Exit};
+use crate::load::{Loaded, Place};
+
+/// Answer policy questions in bulk, without running anything
+///
+/// Reads JSON lines and answers each with a JSON line `{"id", "decision", "code", "message"}`. A question names a
+/// `tool` of the toolbox, or declares one inline with `declare` and `personality`, and says what it wants:
+/// `{"url"}`, `{"connect"}`, `{"read"}`, `{"write"}`, `{"list"}`, `{"exists"}`, `{"secret"}`, `{"binary"}`, `{"env"}`,
+/// `{"args"}` or `{"args_raw"}`. Paths are judged on the real file system without changing it; the network is not
+/// touched. A malformed line is answered with a deny and the next one still works.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AskArgs {}
+
+/// What questions are judged with.
+struct Desk<'a> {
+    place: &'a Place,
+    variables: Variables,
+    /// The toolbox, read when the first question needs it, and the roots as they were then.
+    toolbox: Option<Result<(Loaded, HostFiles), String>>,
+}
+
+pub(crate) fn run(_args: &AskArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    let mut desk = Desk { place, variables: place.variables(), toolbox: None };
+    let mut input = BufReader::with_capacity(1 << 16, std::io::stdin().lock());
+    let mut out = BufWriter::new(out);
+    while let Some(line) = line::next(&mut input).map_err(|error| CommandError::Input {
+        message: format!("cannot read standard input: {error}"),
+        hint: None,
+    })? {
+        if let Some(answer) = answer(&mut desk, line) {
+            serde_json::to_writer(&mut out, &answer).map_err(std::io::Error::from)?;
+            out.write_all(b"\n")?;
+        }
+        // Whoever asks one question at a time gets its answer before asking the next.
+        if input.buffer().is_empty() {
+            out.flush()?;
+        }
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Answers one line; blank lines have no answer.
+fn answer(desk: &mut Desk<'_>, line: line::Line) -> Option<Value> {
+    let (id, verdict) = match line {
+        line::Line::Blank => return None,
+        line::Line::Malformed { id, message } => (id, Err(invalid(message))),
+        line::Line::Question(value) => {
+            let id = value.get("id").cloned().unwrap_or(Value::Null);
+            let verdict = question::Question::read(value).and_then(|question| desk.judge(question));
+            (id, verdict)
+        }
+    };
+    Some(match verdict {
+        Ok(()) => json!({"id": id, "decision": "allow", "code": null, "message": "allowed"}),
+        Err(refusal) => {
+            let mut answer = json!({"id": id, "decision": "deny", "code": refusal.code.as_str(), "message": refusal.message});
+            if let (Some(hint), Some(answer)) = (refusal.hint, answer.as_object_mut()) {
+                answer.insert("hint".into(), Value::String(hint.into_owned()));
+            }
+            answer
+        }
+    })
+}
+
+/// A question that cannot be understood is a deny.
+fn invalid(message: impl Into<String>) -> Refusal {
+    Refusal::new(Code::InputInvalid, message.into())
+}

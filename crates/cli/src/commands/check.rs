@@ -1,0 +1,37 @@
+//! `ringfence check`
+
+use std::io::Write;
+
+use crate::error::{CommandError, Exit};
+use crate::load::{Place, listed};
+
+/// Find everything that is wrong with a toolbox, at once
+///
+/// Reads the toolbox, its schemas and the examples of its personality, and compares what the tools declare with what
+/// the personality permits. Runs nothing. Exits with 4 when there are problems.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CheckArgs {
+    /// Print the problems as JSON lines
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &CheckArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    let loaded = place.load()?;
+    if args.json {
+        for problem in &loaded.problems {
+            serde_json::to_writer(&mut *out, problem).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        }
+    } else {
+        write!(out, "{}", listed(&place.policy, &loaded.problems))?;
+    }
+    if !loaded.problems.is_empty() {
+        return Ok(Exit::Findings);
+    }
+    if !args.json {
+        let count = loaded.declarations.len();
+        writeln!(out, "{}: {count} tool{} fit", place.policy.display(), if count == 1 { "" } else { "s" })?;
+    }
+    Ok(Exit::Done)
+}

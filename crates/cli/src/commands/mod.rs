@@ -1,0 +1,7 @@
+//! One file per subcommand.
+
+pub(crate) mod ask;
+pub(crate) mod call;
+pub(crate) mod check;
+pub(crate) mod demo;
+pub(crate) mod tools;

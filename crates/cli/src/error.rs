@@ -1,0 +1,81 @@
+//! How a command ends: exit codes by meaning, and errors with a place and a hint.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The exit codes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Exit {
+    /// 0: done.
+    Done,
+    /// 1: it ran and failed.
+    Failed,
+    /// 2: the command line or its input is wrong.
+    Usage,
+    /// 3: refused by policy.
+    Refused,
+    /// 4: findings.
+    Findings,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Refused => 3,
+            Exit::Findings => 4,
+        })
+    }
+}
+
+/// Why a command did nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandError {
+    /// A file of ours cannot be read or written.
+    #[error("cannot {verb} `{}`: {error}", path.display())]
+    File { verb: &'static str, path: PathBuf, error: std::io::Error, hint: Option<&'static str> },
+    /// An argument or what came through standard input is wrong.
+    #[error("{message}")]
+    Input { message: String, hint: Option<&'static str> },
+    /// Standard output cannot be written.
+    #[error("cannot write to standard output: {0}")]
+    Output(#[from] std::io::Error),
+    /// The toolbox has problems, already told.
+    #[error("`{}` has {count} problem{}", path.display(), if *count == 1 { "" } else { "s" })]
+    Toolbox { path: PathBuf, count: usize, details: String },
+    /// The machine does not give us what we need.
+    #[error("cannot start: {0}")]
+    Start(std::io::Error),
+}
+
+impl CommandError {
+    pub(crate) const fn exit(&self) -> Exit {
+        match self {
+            Self::File { .. } | Self::Output(_) | Self::Start(_) => Exit::Failed,
+            Self::Input { .. } => Exit::Usage,
+            Self::Toolbox { .. } => Exit::Findings,
+        }
+    }
+
+    /// Returns the lines for standard error.
+    pub(crate) fn report(&self) -> String {
+        let mut report = String::new();
+        let hint = match self {
+            Self::File { hint, .. } | Self::Input { hint, .. } => *hint,
+            Self::Output(_) | Self::Start(_) => None,
+            Self::Toolbox { details, .. } => {
+                report.push_str(details);
+                Some("`ringfence check` shows the same list")
+            }
+        };
+        // Writing to a string cannot fail.
+        let _written = writeln!(report, "error: {self}");
+        if let Some(hint) = hint {
+            let _written = writeln!(report, "  hint: {hint}");
+        }
+        report
+    }
+}

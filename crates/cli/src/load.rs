@@ -1,0 +1,235 @@
+//! Reading a toolbox file, with all its problems at once.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use ringfence::policy::{
+    Declaration, Gap, JsonLimits, Personality, Places, Toolbox, Variables, check_examples, parse_json,
+    validate_registration,
+};
+use ringfence::{Backends, Environment, HostFiles, RegistrationError, Registry, declared_tool};
+use serde_json::Value;
+
+use crate::error::CommandError;
+
+/// The largest toolbox or schema file.
+const MAX_FILE: u64 = 16 << 20;
+
+/// Where the toolbox is and what its variables stand for.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) policy: PathBuf,
+    pub(crate) workspace: Option<PathBuf>,
+}
+
+/// A toolbox that was read. It may still have problems.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) personality: Personality,
+    pub(crate) declarations: Vec<Declaration>,
+    pub(crate) problems: Vec<Problem>,
+    path: PathBuf,
+}
+
+/// One thing that is wrong with a toolbox.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(crate) struct Problem {
+    /// Line and column, where they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) column: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tool: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) capability: Option<String>,
+    pub(crate) message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fix: Option<String>,
+}
+
+impl Place {
+    /// Returns the values of the variables that policies may use.
+    pub(crate) fn variables(&self) -> Variables {
+        let current = std::env::current_dir().ok();
+        let absolute = |path: &Path| current.as_ref().map(|current| current.join(path));
+        let self_dir = self.policy.parent().and_then(absolute);
+        Variables {
+            home: std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),
+            workspace: self.workspace.as_deref().map_or_else(|| current.clone(), absolute),
+            self_dir,
+        }
+    }
+
+    /// Returns the directory that relative paths start from.
+    pub(crate) fn working_dir(&self) -> Option<PathBuf> {
+        self.variables().workspace
+    }
+
+    /// Reads the toolbox and finds everything that is wrong with it.
+    pub(crate) fn load(&self) -> Result<Loaded, CommandError> {
+        let text =
+            read_text(&self.policy, Some("name the toolbox with --policy FILE, or try `ringfence demo`"))?;
+        Ok(self.read(&text))
+    }
+
+    fn read(&self, text: &str) -> Loaded {
+        let is_json = self.policy.extension().is_some_and(|extension| extension == "json");
+        let mut loaded = Loaded {
+            personality: Personality::default(),
+            declarations: Vec::new(),
+            problems: Vec::new(),
+            path: self.policy.clone(),
+        };
+        let toolbox = match if is_json { Toolbox::from_json(text) } else { Toolbox::from_toml(text) } {
+            Ok(toolbox) => toolbox,
+            Err(error) => {
+                let place = (error.line > 0).then_some((error.line, error.column));
+                loaded.problems.push(Problem::at(place, error.message));
+                return loaded;
+            }
+        };
+        let places = if is_json { None } else { Places::read(text) };
+        let variables = self.variables();
+        let base = self.policy.parent().unwrap_or(Path::new("")).to_path_buf();
+        let (declarations, mut gaps) = toolbox.declarations(&variables, |file| read_schema(&base, file));
+        if let Some(personality) = &toolbox.personality {
+            match personality.expand(&variables) {
+                Ok(personality) => loaded.personality = personality,
+                Err(error) => {
+                    let place = places.as_ref().and_then(|places| places.personality("fs_reach"));
+                    loaded.problems.push(Problem::at(place, error.to_string()));
+                }
+            }
+        }
+        for declaration in &declarations {
+            gaps.extend(validate_registration(declaration, &loaded.personality));
+            gaps.extend(schema_gaps(declaration));
+        }
+        loaded.problems.extend(gaps.into_iter().map(|gap| Problem::of(gap, places.as_ref())));
+        for tool in loaded.personality.tools.iter().flatten() {
+            if !declarations.iter().any(|declaration| declaration.name == *tool) {
+                let place = places.as_ref().and_then(|places| places.personality("tools"));
+                let message = format!("the toolset names `{tool}`, which is not a tool of this file");
+                loaded.problems.push(Problem::at(place, message));
+            }
+        }
+        for message in check_examples(&loaded.personality, &declarations) {
+            let place = places.as_ref().and_then(|places| places.personality("example"));
+            loaded.problems.push(Problem::at(place, message));
+        }
+        loaded.problems.sort_by_key(|problem| (problem.line, problem.column));
+        loaded.declarations = declarations;
+        loaded
+    }
+}
+
+impl Loaded {
+    /// Goes on only with a toolbox that has no problems.
+    pub(crate) fn sound(self) -> Result<Self, CommandError> {
+        if self.problems.is_empty() {
+            return Ok(self);
+        }
+        Err(CommandError::Toolbox {
+            count: self.problems.len(),
+            details: listed(&self.path, &self.problems),
+            path: self.path,
+        })
+    }
+
+    /// Registers every tool, with the backends that the command has.
+    pub(crate) fn registry(
+        self,
+        configure: impl FnOnce(ringfence::RegistryBuilder) -> ringfence::RegistryBuilder,
+    ) -> Result<Registry, CommandError> {
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let backends = Backends::none()
+            .files(HostFiles::new())
+            .network(ringfence::egress::Client::builder().build())
+            .environment(Environment::new(variables));
+        let registry =
+            configure(Registry::builder().personality(self.personality).backends(backends)).build();
+        for declaration in self.declarations {
+            let name = declaration.name.clone();
+            let input = |message| CommandError::Input { message, hint: None };
+            let tool =
+                declared_tool(declaration).map_err(|error| input(format!("tool `{name}`: {error}")))?;
+            registry.register_shared(tool).map_err(|error: RegistrationError| input(error.to_string()))?;
+        }
+        Ok(registry)
+    }
+}
+
+impl Problem {
+    fn at(place: Option<(usize, usize)>, message: String) -> Self {
+        let (line, column) = place.unzip();
+        Self { line, column, tool: None, capability: None, message, fix: None }
+    }
+
+    fn of(gap: Gap, places: Option<&Places<'_>>) -> Self {
+        let place = places.and_then(|places| places.tool(gap.tool.as_str(), &gap.capability));
+        Self {
+            tool: Some(gap.tool.to_string()),
+            capability: Some(gap.capability.into_owned()),
+            fix: Some(gap.fix),
+            ..Self::at(place, gap.message)
+        }
+    }
+}
+
+/// Writes problems as `file:line:column: tool field: message` with the fix below.
+pub(crate) fn listed(path: &Path, problems: &[Problem]) -> String {
+    let mut text = String::new();
+    for problem in problems {
+        let _written = write!(text, "{}", path.display());
+        if let (Some(line), Some(column)) = (problem.line, problem.column) {
+            let _written = write!(text, ":{line}:{column}");
+        }
+        if let (Some(tool), Some(capability)) = (&problem.tool, &problem.capability) {
+            let _written = write!(text, ": tool `{tool}` {capability}");
+        }
+        let _written = writeln!(text, ": {}", problem.message);
+        if let Some(fix) = &problem.fix {
+            let _written = writeln!(text, "  fix: {fix}");
+        }
+    }
+    text
+}
+
+fn schema_gaps(declaration: &Declaration) -> Vec<Gap> {
+    let schemas = [("input", &declaration.input), ("output", &declaration.output)];
+    let faults = schemas
+        .into_iter()
+        .filter_map(|(field, schema)| Some((field, ringfence::Schema::compile(schema).err()?)));
+    faults
+        .map(|(field, error)| Gap {
+            tool: declaration.name.clone(),
+            capability: field.into(),
+            message: error.to_string(),
+            fix: format!("correct the `{field}` schema"),
+        })
+        .collect()
+}
+
+fn read_schema(base: &Path, file: &str) -> Result<Value, String> {
+    let text = read_text(&base.join(file), None).map_err(|error| error.to_string())?;
+    parse_json(&text, JsonLimits::DOCUMENT).map_err(|error| error.to_string())
+}
+
+/// Reads a text file of bounded size.
+pub(crate) fn read_text(path: &Path, hint: Option<&'static str>) -> Result<String, CommandError> {
+    let failed = |error| CommandError::File { verb: "read", path: path.to_path_buf(), error, hint };
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(failed(std::io::Error::other("it is not a regular file")));
+    }
+    if metadata.len() > MAX_FILE {
+        return Err(failed(std::io::Error::other("it is larger than 16 MiB")));
+    }
+    let bytes = std::fs::read(path).map_err(failed)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        failed(std::io::Error::other(format!("it is not UTF-8 at byte {at}")))
+    })
+}

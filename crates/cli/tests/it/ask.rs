@@ -1,0 +1,209 @@
+//! `ringfence ask`: the shape of answers, and questions of our own.
+
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+
+fn ask(bench: &Bench, lines: &str) -> String {
+    bench.ringfence_with(&["ask"], lines.as_bytes())
+}
+
+/// Asks inline questions about one declaration and returns the decisions with their codes.
+fn decisions(bench: &Bench, declare: &Value, personality: &Value, wants: &[Value]) -> Vec<String> {
+    let lines: Vec<String> = wants
+        .iter()
+        .map(|want| {
+            json!({"id": 1, "declare": declare, "personality": personality, "want": want}).to_string()
+        })
+        .collect();
+    let output = bench.run(&["ask"], lines.join("\n").as_bytes());
+    let answers = String::from_utf8(output.stdout).unwrap();
+    answers
+        .lines()
+        .map(|line| {
+            let answer: Value = serde_json::from_str(line).unwrap();
+            format!("{} {}", answer["decision"].as_str().unwrap(), answer["code"].as_str().unwrap_or("-"))
+        })
+        .collect()
+}
+
+#[test]
+fn answers_in_the_agreed_shape() {
+    let bench = Bench::new();
+    let question = r#"{"id": "q1", "declare": {"network": {"allowedHosts": ["api.github.com"]}}, "personality": {"network": {"allow": ["*.github.com"]}}, "want": {"url": "https://api.stripe.com/"}}"#;
+    insta::assert_snapshot!(ask(&bench, question), @r#"
+    {"id":"q1","decision":"deny","code":"HOST_NOT_ALLOWED","message":"api.stripe.com is not in the declared allowedHosts","hint":"add `api.stripe.com` to the tool's `allowedHosts` and to the personality's `network.allow`"}
+    exit 0
+    "#);
+}
+
+#[test]
+fn a_malformed_line_is_denied_and_the_next_one_works() {
+    let bench = Bench::new();
+    let good = r#"{"id": 9, "declare": {}, "want": {"args": null}}"#;
+    #[rustfmt::skip]
+    let bad = [
+        r#"{"id": 1, "declare": {}, "want": {"args": 1}"#,
+        r#"{"id": 2, "id": 3, "declare": {}, "want": {"args": 1}}"#,
+        r#"[1]"#,
+        r#"{"id": 4, "declare": {}}"#,
+        r#"{"id": 5, "want": {"args": 1}}"#,
+        r#"{"id": 6, "declare": {}, "want": {"args": 1, "url": "x"}}"#,
+        r#"{"id": 7, "declare": {}, "want": {"fly": 1}}"#,
+        r#"{"id": 8, "declare": {"netwrok": {}}, "want": {"args": 1}}"#,
+        r#"{"id": 9, "declare": {}, "personality": {"netwrok": {}}, "want": {"args": 1}}"#,
+        r#"{"id": 10, "declare": {}, "want": {"args": 1}, "extra": 1}"#,
+        r#"{"id": 11, "declare": {"network": {"allowedHosts": ["**"]}}, "want": {"args": 1}}"#,
+        r#"{"id": 12, "declare": {}, "want": {"read": 7}}"#,
+        r#"{"id": 13, "declare": {"input": null}, "want": {"args": {}}}"#,
+        r#"{"id": 14, "declare": {}, "cwd": 3, "want": {"args": {}}}"#,
+        r#"{"id": 15, "tool": "x", "declare": {}, "want": {"args": {}}}"#,
+        "\u{0}",
+    ];
+    let mut text = String::new();
+    for line in bad {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.push_str("\n  \n");
+    text.push_str(good);
+    insta::assert_snapshot!(ask(&bench, &text), @r#"
+    {"id":1,"decision":"deny","code":"INPUT_INVALID","message":"expected `,` or `}` at column 45"}
+    {"id":2,"decision":"deny","code":"INPUT_INVALID","message":"key `id` appears twice at column 11"}
+    {"id":null,"decision":"deny","code":"INPUT_INVALID","message":"a question is a JSON object"}
+    {"id":4,"decision":"deny","code":"INPUT_INVALID","message":"the question has no `want`"}
+    {"id":5,"decision":"deny","code":"INPUT_INVALID","message":"the question has neither `tool` nor `declare`"}
+    {"id":6,"decision":"deny","code":"INPUT_INVALID","message":"`want` has exactly one key"}
+    {"id":7,"decision":"deny","code":"INPUT_INVALID","message":"want: unknown variant `fly`, expected one of `binary`, `connect`, `env`, `exists`, `list`, `read`, `secret`, `url`, `write`"}
+    {"id":8,"decision":"deny","code":"INPUT_INVALID","message":"declare: unknown field `netwrok`, expected one of `network`, `secrets`, `storage`, `fsReach`, `fs_reach`, `process`, `environment`"}
+    {"id":9,"decision":"deny","code":"INPUT_INVALID","message":"personality: unknown field `netwrok`, expected one of `id`, `tools`, `toolset`, `network`, `fsReach`, `fs_reach`, `secrets`, `process`, `environment`, `approvals`, `limits`, `example`, `examples`, `safety`"}
+    {"id":10,"decision":"deny","code":"INPUT_INVALID","message":"unknown key `extra` in the question"}
+    {"id":11,"decision":"deny","code":"INPUT_INVALID","message":"declare: `**` has a wildcard other than `*` alone or a leading `*.`"}
+    {"id":12,"decision":"deny","code":"INPUT_INVALID","message":"want: invalid type: integer `7`, expected path string"}
+    {"id":13,"decision":"deny","code":"INPUT_INVALID","message":"the schema is neither an object nor a boolean"}
+    {"id":14,"decision":"deny","code":"INPUT_INVALID","message":"`cwd` is not a string"}
+    {"id":15,"decision":"deny","code":"INPUT_INVALID","message":"give `tool` or `declare`, not both"}
+    {"id":null,"decision":"deny","code":"INPUT_INVALID","message":"expected a JSON value at column 1"}
+    {"id":9,"decision":"allow","code":null,"message":"allowed"}
+    exit 0
+    "#);
+}
+
+#[test]
+fn not_utf_8_is_a_malformed_line() {
+    let bench = Bench::new();
+    let output = bench.ringfence_with(
+        &["ask"],
+        b"{\"id\": \"a\", \"x\": \"\xff\"}\n{\"id\": \"b\", \"declare\": {}, \"want\": {\"args\": 1}}\n",
+    );
+    insta::assert_snapshot!(output, @r#"
+    {"id":"a","decision":"deny","code":"INPUT_INVALID","message":"the line is not UTF-8 at byte 18"}
+    {"id":"b","decision":"allow","code":null,"message":"allowed"}
+    exit 0
+    "#);
+}
+
+#[test]
+fn judges_every_surface() {
+    let bench = Bench::new();
+    let declare = json!({
+        "secrets": ["A", "prod/*"],
+        "process": {"allowedBinaries": ["git", "rm"]},
+        "environment": ["LANG"],
+        "network": {"allowedHosts": ["db.example.com:5432"]},
+    });
+    let personality = json!({
+        "secrets": {"allow": ["A", "prod/db"]},
+        "process": {"allow": ["git"]},
+        "network": {"allow": ["*"]},
+    });
+    #[rustfmt::skip]
+    let cases = [
+        (json!({"secret": "A"}),                       "allow -"),
+        (json!({"secret": "B"}),                       "deny SECRET_NOT_DECLARED"),
+        (json!({"secret": "prod/db"}),                 "allow -"),
+        (json!({"secret": "prod/other"}),              "deny SECRET_NOT_DECLARED"),
+        (json!({"secret": "prod/*"}),                  "deny SECRET_NOT_DECLARED"),
+        (json!({"binary": "git"}),                     "allow -"),
+        (json!({"binary": "rm"}),                      "deny BINARY_NOT_ALLOWED"),
+        (json!({"binary": "./git"}),                   "deny BINARY_NOT_ALLOWED"),
+        (json!({"env": "LANG"}),                       "allow -"),
+        (json!({"env": "HOME"}),                       "deny ENVIRONMENT_NOT_DECLARED"),
+        (json!({"connect": "db.example.com:5432"}),    "allow -"),
+        (json!({"connect": "db.example.com:22"}),      "deny HOST_NOT_ALLOWED"),
+        (json!({"connect": "db.example.com"}),         "deny INPUT_INVALID"),
+        (json!({"read": "/etc/passwd"}),               "deny PATH_NOT_REACHABLE"),
+    ];
+    let wants: Vec<Value> = cases.iter().map(|(want, _)| want.clone()).collect();
+    let expected: Vec<&str> = cases.iter().map(|(_, decision)| *decision).collect();
+    assert_eq!(decisions(&bench, &declare, &personality, &wants), expected);
+}
+
+#[test]
+fn judges_paths_on_the_real_file_system() {
+    let bench = Bench::new().file("in/a.txt", "a").file("out/b.txt", "b");
+    let root = bench.path();
+    std::os::unix::fs::symlink(root.join("out"), root.join("in/link")).unwrap();
+    std::os::unix::fs::symlink("in", root.join("alias")).unwrap();
+    let at = |name: &str| root.join(name);
+    let declare = json!({"fs_reach": {"read": [at("alias")], "write": [at("in")]}});
+    let personality = json!({"fs_reach": {"read": [at("alias")], "write": [at("in")]}});
+    #[rustfmt::skip]
+    let cases = [
+        (json!({"read": at("alias/a.txt")}),        "allow -"),
+        (json!({"read": at("in/a.txt")}),           "allow -"),
+        (json!({"read": at("in")}),                 "deny EXECUTION_FAILED"),
+        (json!({"read": at("in/missing")}),         "deny EXECUTION_FAILED"),
+        (json!({"read": at("in/link/b.txt")}),      "deny PATH_NOT_REACHABLE"),
+        (json!({"read": at("out/b.txt")}),          "deny PATH_NOT_REACHABLE"),
+        (json!({"read": "~/a"}),                    "deny PATH_NOT_REACHABLE"),
+        (json!({"list": at("in")}),                 "allow -"),
+        (json!({"list": at("in/a.txt")}),           "deny EXECUTION_FAILED"),
+        (json!({"exists": at("in/missing")}),       "allow -"),
+        (json!({"exists": at("out/missing")}),      "deny PATH_NOT_REACHABLE"),
+        (json!({"write": at("in/new.txt")}),        "allow -"),
+        (json!({"write": at("in/new/new.txt")}),    "deny EXECUTION_FAILED"),
+        (json!({"write": at("in/link/new.txt")}),   "deny PATH_NOT_REACHABLE"),
+        (json!({"write": at("in/.git/hooks/x")}),   "deny PATH_NOT_REACHABLE"),
+    ];
+    let wants: Vec<Value> = cases.iter().map(|(want, _)| want.clone()).collect();
+    let expected: Vec<&str> = cases.iter().map(|(_, decision)| *decision).collect();
+    assert_eq!(decisions(&bench, &declare, &personality, &wants), expected);
+    assert!(!at("in/new.txt").exists());
+}
+
+#[test]
+fn asks_about_tools_of_the_toolbox() {
+    let bench = Bench::new().file(
+        "ringfence.toml",
+        r#"
+        [personality]
+        tools = ["read"]
+        fs_reach = { read = ["${workspace}"] }
+        [[tool]]
+        name = "read"
+        builtin = "read_file"
+        capabilities = { fs_reach = { read = "from-personality" } }
+        [[tool]]
+        name = "hidden"
+        builtin = "read_file"
+        capabilities = { fs_reach = { read = "from-personality" } }
+        "#,
+    );
+    let lines = [
+        json!({"id": 1, "tool": "read", "want": {"args": {"path": "ringfence.toml"}}, "cwd": bench.path()}),
+        json!({"id": 2, "tool": "read", "want": {"args": {"path": "/etc/passwd"}}}),
+        json!({"id": 3, "tool": "read", "want": {"args": {"path": 3}}}),
+        json!({"id": 4, "tool": "hidden", "want": {"args": {"path": "x"}}}),
+        json!({"id": 5, "tool": "nobody", "want": {"args": {}}}),
+    ];
+    let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(ask(&bench, &text.join("\n")), @r#"
+    {"id":1,"decision":"allow","code":null,"message":"allowed"}
+    {"id":2,"decision":"deny","code":"PATH_NOT_REACHABLE","message":"read not permitted for /etc/passwd","hint":"the personality's `fs_reach.read` does not list it"}
+    {"id":3,"decision":"deny","code":"INPUT_INVALID","message":"`/path`: value is not of type \"string\""}
+    {"id":4,"decision":"deny","code":"TOOL_NOT_PERMITTED","message":"tool `hidden` is not in the personality's toolset"}
+    {"id":5,"decision":"deny","code":"TOOL_UNKNOWN","message":"no tool is named `nobody`"}
+    exit 0
+    "#);
+}

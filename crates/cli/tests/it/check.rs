@@ -1,0 +1,111 @@
+//! `ringfence check`: all problems at once, each with its place and its fix.
+
+use crate::bench::Bench;
+
+#[test]
+fn a_sound_toolbox() {
+    let bench = Bench::new().file(
+        "ringfence.toml",
+        r#"
+[personality]
+fs_reach = { read = ["${workspace}"] }
+[[personality.example]]
+allow = { read = "${workspace}/docs/a.md" }
+tool = "read"
+
+[[tool]]
+name = "read"
+builtin = "read_file"
+capabilities = { fs_reach = { read = ["${workspace}/docs"] } }
+"#,
+    );
+    insta::assert_snapshot!(bench.ringfence(&["check"]), @"
+    ringfence.toml: 1 tool fit
+    exit 0
+    ");
+    let bench = Bench::new().file("ringfence.toml", "");
+    insta::assert_snapshot!(bench.ringfence(&["check"]), @"
+    ringfence.toml: 0 tools fit
+    exit 0
+    ");
+}
+
+#[test]
+fn all_problems_of_all_tools() {
+    let bench = Bench::new().file(
+        "ringfence.toml",
+        r#"
+[personality]
+tools = ["greedy", "ghost"]
+network = { allow = ["*.github.com"] }
+fs_reach = { read = ["/srv/data"], write = ["/srv/out"] }
+secrets = { allow = ["A"] }
+process = { allow = ["rg"] }
+environment = { allow = ["LANG"] }
+
+[[personality.example]]
+allow = { url = "https://evil.example/" }
+
+[[personality.example]]
+refuse = { read = "/srv/data/x" }
+
+[[tool]]
+name = "greedy"
+class = "read"
+command = ["rm", "-rf", "{path}", "{typo}"]
+input = { type = "object", properties = { path = { type = "string" } } }
+output = { "$ref" = "https://example.com/schema.json" }
+
+[tool.capabilities]
+network = { allowedHosts = ["api.github.com", "api.stripe.com"] }
+fs_reach = { read = ["/etc"], write = ["/srv/out/*.md"] }
+secrets = ["A", "B"]
+process = { allowedBinaries = ["rg", "git"] }
+environment = ["LANG", "HOME"]
+
+[[tool]]
+name = "silent"
+builtin = "read_file"
+
+[[tool]]
+name = "empty"
+capabilities = {}
+"#,
+    );
+    insta::assert_snapshot!(bench.ringfence(&["check"]), @r#"
+    ringfence.toml:3:9: the toolset names `ghost`, which is not a tool of this file
+    ringfence.toml:10:1: example 0 should be allowed: HOST_NOT_ALLOWED: evil.example is not in the declared allowedHosts
+    ringfence.toml:10:1: example 1 should be refused, but the policy allows it
+    ringfence.toml:18:9: tool `greedy` class: CLASS_UNDERSTATED: class `read` is lower than the capabilities imply (`network`)
+      fix: set class = "network" or higher, or leave it out
+    ringfence.toml:19:11: tool `greedy` command: the command uses `{typo}`, which is not a property of the input schema
+      fix: add `typo` to input.properties, or write `{{` for a literal brace
+    ringfence.toml:21:10: tool `greedy` output: the schema refers to `https://example.com/schema.json`, which is not in the schema; nothing is fetched
+      fix: correct the `output` schema
+    ringfence.toml:24:11: tool `greedy` network: host `api.stripe.com` is not covered by the personality
+      fix: add "api.stripe.com" to the personality's network.allow, or drop it from allowedHosts
+    ringfence.toml:25:21: tool `greedy` fs_reach.read: path `/etc` is not covered by the personality
+      fix: add "/etc" to the personality's fs_reach.read, or drop it
+    ringfence.toml:25:39: tool `greedy` fs_reach.write: the kernel cannot express the write glob `/srv/out/*.md` for a process
+      fix: name a directory (`/srv/out`) or a whole tree (`/srv/out/**`)
+    ringfence.toml:26:11: tool `greedy` secrets: `B` is not covered by the personality
+      fix: add "B" to the personality's secrets.allow, or drop it
+    ringfence.toml:27:11: tool `greedy` process: the command starts `rm`, which is not in its allowedBinaries
+      fix: add "rm" to process.allowedBinaries
+    ringfence.toml:27:11: tool `greedy` process: `git` is not covered by the personality
+      fix: add "git" to the personality's process.allow, or drop it
+    ringfence.toml:28:15: tool `greedy` environment: `HOME` is not covered by the personality
+      fix: add "HOME" to the personality's environment.allow, or drop it
+    ringfence.toml:30:1: tool `silent` capabilities: has no `capabilities` field, so nobody can say what it touches
+      fix: declare its capabilities; `{}` for a tool that touches nothing
+    ringfence.toml:34:1: tool `empty` input: has no `input` schema
+      fix: give a JSON Schema inline or a file name
+    ringfence.toml:34:1: tool `empty` output: has no `output` schema
+      fix: give a JSON Schema inline or a file name
+    ringfence.toml:34:1: tool `empty` command: says nothing of what runs when it is called
+      fix: give a `command = ["program", …]` or a `builtin`
+    exit 4
+    "#);
+    insta::assert_snapshot!(bench.ringfence(&["check", "--json"]).lines().next().unwrap_or_default(), @r#"{"line":3,"column":9,"message":"the toolset names `ghost`, which is not a tool of this file"}"#);
+    insta::assert_snapshot!(bench.ringfence(&["tools"]).lines().last().unwrap_or_default(), @"exit 4");
+}

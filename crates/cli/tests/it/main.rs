@@ -1,0 +1,15 @@
+//! The real binary, from outside.
+
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "the tests start the binary they test")]
+
+mod ask;
+mod bad_input;
+mod bench;
+mod call;
+mod check;
+mod corpora;
+mod demo;
+
+mod layers;
+mod reference;

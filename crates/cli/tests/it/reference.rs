@@ -1,0 +1,66 @@
+//! Reference pages are written by the code they describe.
+
+use std::fmt::Write as _;
+
+use ringfence::Code;
+use ringfence::policy::Floor;
+
+use crate::bench::Bench;
+
+/// Compares a page with what the code says; writes it anew when asked to.
+fn assert_page(name: &str, page: &str) {
+    let path = format!("{}/../../docs/reference/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        std::fs::write(&path, page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(written, page, "run the tests with UPDATE_REFERENCE=1 to write docs/reference/{name} anew");
+}
+
+#[test]
+fn codes() {
+    let mut page = String::from(
+        "# Codes\n\nStable: a code keeps its spelling and its meaning. Written by a test from `crates/policy/src/code.rs`.\n\n| code | meaning |\n|---|---|\n",
+    );
+    for code in Code::ALL {
+        writeln!(page, "| `{code}` | {} |", code.meaning()).unwrap();
+    }
+    assert_page("codes.md", &page);
+}
+
+#[test]
+fn floor() {
+    let mut page = String::from(
+        "# The floor\n\nRefused inside any granted tree, unless the personality names that very path in that direction. Names match anywhere in a\npath and in any case. Written by a test from `crates/policy/src/path/floor.rs`.\n\n| path | what | refused |\n|---|---|---|\n",
+    );
+    for entry in Floor::entries() {
+        let refused = entry.only.map_or("read and write", |direction| direction.as_str());
+        writeln!(page, "| `{}` | {} | {refused} |", entry.pattern, entry.kind).unwrap();
+    }
+    assert_page("floor.md", &page);
+}
+
+#[test]
+fn command() {
+    let bench = Bench::new();
+    let mut page = String::from(
+        "# The `ringfence` command\n\nWritten by a test from the command's own help (`crates/cli/tests/it/reference.rs`).\n",
+    );
+    for command in [
+        &["--help"][..],
+        &["ask", "--help"],
+        &["call", "--help"],
+        &["check", "--help"],
+        &["demo", "--help"],
+        &["tools", "--help"],
+    ] {
+        let name =
+            command.iter().filter(|word| !word.starts_with('-')).copied().collect::<Vec<_>>().join(" ");
+        let title = if name.is_empty() { "ringfence".to_owned() } else { format!("ringfence {name}") };
+        let help = bench.ringfence(command);
+        let help = help.strip_suffix("exit 0").unwrap();
+        writeln!(page, "\n## {title}\n\n```text\n{}\n```", help.trim_end()).unwrap();
+    }
+    page.push_str("\n## Exit codes\n\n| code | meaning |\n|---|---|\n| 0 | done |\n| 1 | it ran and failed |\n| 2 | the command line or its input is wrong |\n| 3 | refused by policy |\n| 4 | findings |\n");
+    assert_page("cli.md", &page);
+}

@@ -1,0 +1,87 @@
+//! Where something stands in a toolbox file, for messages that point at a line.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::json::line_and_column;
+
+/// The places of a TOML text.
+pub struct Places<'a> {
+    text: &'a str,
+    document: Spanned<DeTable<'a>>,
+}
+
+impl<'a> Places<'a> {
+    /// Reads a text; `None` when it is not TOML.
+    pub fn read(text: &'a str) -> Option<Self> {
+        Some(Self { text, document: DeTable::parse(text).ok()? })
+    }
+
+    /// Returns the line and column of a field of a tool, such as `command` or `fs_reach.read`.
+    ///
+    /// Where only a part of the way is written out, that part is the answer.
+    pub fn tool(&self, name: &str, field: &str) -> Option<(usize, usize)> {
+        let root = self.document.get_ref();
+        let tools = root.get("tool").or_else(|| root.get("tools"))?.get_ref().as_array()?;
+        let named = |entry: &&Spanned<DeValue<'_>>| {
+            entry.get_ref().get("name").and_then(|own| own.get_ref().as_str()).is_some_and(|own| own == name)
+        };
+        let entry = tools.iter().find(named)?;
+        let surface = field.split('.').next().unwrap_or_default();
+        let start = match entry.get_ref().get("capabilities") {
+            Some(capabilities) if capabilities.get_ref().get(surface).is_some() => capabilities,
+            _ => entry,
+        };
+        Some(self.along(start, field))
+    }
+
+    /// Returns the line and column of a field of the personality, such as `fs_reach.read`.
+    pub fn personality(&self, field: &str) -> Option<(usize, usize)> {
+        Some(self.along(self.document.get_ref().get("personality")?, field))
+    }
+
+    fn along(&self, start: &Spanned<DeValue<'_>>, field: &str) -> (usize, usize) {
+        let mut found = start;
+        for part in field.split('.') {
+            match found.get_ref().get(part) {
+                Some(deeper) => found = deeper,
+                None => break,
+            }
+        }
+        line_and_column(self.text, found.span().start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+[personality]
+fs_reach = { read = ["/srv"] }
+
+[[tool]]
+name = "grep"
+command = ["rg"]
+capabilities = { process = { allow = ["rg"] } }
+"#;
+
+    #[test]
+    fn finds_the_most_specific_part_that_is_written() {
+        let places = Places::read(TEXT).unwrap();
+        #[rustfmt::skip]
+        let cases = [
+            (places.tool("grep", "command"),          Some((7, 11))),
+            (places.tool("grep", "process"),          Some((8, 28))),
+            (places.tool("grep", "class"),            Some((5, 1))),
+            (places.tool("nobody", "class"),          None),
+            (places.personality("fs_reach.read"),     Some((3, 21))),
+            (places.personality("fs_reach.write"),    Some((3, 12))),
+            (places.personality("network"),           Some((2, 1))),
+        ];
+        for (number, (found, wanted)) in cases.into_iter().enumerate() {
+            assert_eq!(found, wanted, "case {number}");
+        }
+        assert!(Places::read("[").is_none());
+    }
+}

@@ -1,0 +1,41 @@
+//! Where ringfence keeps things between calls. For now: where secrets come from.
+//!
+//! Each source is a [`SecretSource`](ringfence::SecretSource), made by whoever wires the program, and asked only for
+//! refs that a grant admits. A source still trusts nothing: not the ref, not the files it finds.
+//!
+//! | source | a ref is |
+//! |---|---|
+//! | [`VariableSecrets`] | an environment variable, from a snapshot that is passed in |
+//! | [`DirectorySecrets`] | a file below a directory, as Docker, Kubernetes and systemd make them |
+//! | [`KeyringSecrets`] | an entry in the keyring of the operating system |
+//! | [`CommandSecrets`] | what a command prints: refused until there is a sandbox to run it in |
+//! | [`ChainedSecrets`] | the first of several sources that has it |
+//!
+//! "There is none" and "it cannot be read" are different answers. Only the first lets a chain ask on. An empty value
+//! is the second: nobody means it, and a tool that goes on with it asks the world without a credential.
+//!
+//! INVARIANT: no error, description or `Debug` output holds a value, and every buffer that held one is wiped.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use ringfence::{Environment, SecretSource};
+//! use ringfence_store::{ChainedSecrets, KeyringSecrets, VariableSecrets};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! let environment = Environment::new([("PROD_DB".to_owned(), "hunter2".to_owned())]);
+//! let source = ChainedSecrets::new()
+//!     .then(Arc::new(VariableSecrets::new(environment).variable("prod/db", "PROD_DB")))
+//!     .then(Arc::new(KeyringSecrets::new()));
+//!
+//! let secret = source.secret("prod/db").await?.ok_or("no such secret")?;
+//! assert_eq!(secret.expose(), "hunter2");
+//! assert_eq!(format!("{secret:?}"), "Secret");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod secret;
+
+pub use secret::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
