@@ -237,8 +237,9 @@ impl Registry {
         let name = tool.declaration().name.clone();
         let registered = Registered::new(Arc::clone(&tool));
         let mut slot = self.policy.write().unwrap_or_else(PoisonError::into_inner);
-        let registered = Arc::new(registered.map_err(|mut gaps| {
-            gaps.extend(validate_registration(tool.declaration(), &slot.personality));
+        let personality = &slot.personality;
+        let registered = Arc::new(registered.map_err(move |mut gaps| {
+            gaps.extend(validate_registration(tool.declaration(), personality));
             RegistrationError::Gaps(gaps)
         })?);
         if slot.entries.contains_key(&name) {

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use ringfence_policy::{
-    BinarySet, Capabilities, Grant, JsonLimits, Limits, NamePattern, Personality, Reach, SecretSet, Size,
-    Span, Toolbox, VariableSet, parse_json, place_in_toml, resolve_capabilities,
+    BinarySet, Capabilities, Grant, JsonLimits, Limits, NamePattern, Personality, Places, Reach, SecretSet,
+    Size, Span, Toolbox, VariableSet, parse_json, resolve_capabilities,
 };
 use serde_json::{Value, json};
 
@@ -274,7 +274,9 @@ proptest! {
         let head: String = GOOD.chars().take(cut).collect();
         for text in [&text, &broken, &head, &format!("{head}{broken}"), &format!("{broken}{head}")] {
             let _ = parse_json(text, JsonLimits::ARGUMENTS);
-            let _ = place_in_toml(text, "t", "network");
+            if let Some(places) = Places::read(text) {
+                let _ = (places.tool("t", "network"), places.personality("network.allow"));
+            }
             for read in [Toolbox::from_toml(text), Toolbox::from_json(text)] {
                 match read {
                     Ok(toolbox) => drop(toolbox.declarations(&Default::default(), |_| Err("none".into()))),
