@@ -77,8 +77,9 @@ impl Floor {
         let mut depth = 0;
         loop {
             let first = names.clone().next()?.first().map_or(0, u8::to_ascii_lowercase);
-            // Below the first name nearly every name is dismissed by one look at its first byte.
-            let possible = depth == 0 || (first.is_ascii() && STARTS >> first & 1 == 1);
+            // Nearly every name is dismissed by one look at its first byte.
+            let starts = if depth == 0 { ROOT_STARTS | STARTS } else { STARTS };
+            let possible = first.is_ascii() && starts >> first & 1 == 1;
             for entry in ENTRIES.iter().filter(|_| possible) {
                 let concerned = entry.first() == first
                     && entry.only.is_none_or(|only| only == direction)
@@ -157,18 +158,22 @@ impl FloorEntry {
     }
 }
 
-/// The first bytes of the lines that hold anywhere, as bits; all of them are ASCII.
-const STARTS: u128 = {
-    let mut starts = 0;
+/// The first bytes of the lines that hold from the root, and of those that hold anywhere, as bits; all are ASCII.
+const ROOT_STARTS: u128 = starts().0;
+const STARTS: u128 = starts().1;
+
+const fn starts() -> (u128, u128) {
+    let (mut root, mut anywhere) = (0, 0);
     let mut rest = ENTRIES;
     while let [entry, tail @ ..] = rest {
-        if !matches!(entry.pattern.as_bytes(), [b'/', ..]) {
-            starts |= 1 << entry.first();
+        match entry.pattern.as_bytes() {
+            [b'/', ..] => root |= 1 << entry.first(),
+            _ => anywhere |= 1 << entry.first(),
         }
         rest = tail;
     }
-    starts
-};
+    (root, anywhere)
+}
 
 const fn both(kind: FloorKind, pattern: &'static str) -> FloorEntry {
     FloorEntry { pattern, kind, only: None }
@@ -306,6 +311,14 @@ mod tests {
     use Direction::{Read, Write};
 
     use super::*;
+
+    #[test]
+    fn no_line_starts_with_a_wildcard_or_in_upper_case() {
+        for entry in ENTRIES {
+            let first = entry.first();
+            assert!(!matches!(first, b'*' | b'?' | b'/' | 0) && !first.is_ascii_uppercase(), "{entry:?}");
+        }
+    }
 
     #[test]
     fn holds_until_the_very_path_is_named() {
