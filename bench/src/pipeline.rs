@@ -40,7 +40,12 @@ fn input_schema() -> Value {
         "type": "object",
         "properties": {
             "repository": {"type": "string", "pattern": "^[a-z0-9-]+/[a-z0-9-]+$", "maxLength": 100},
-            "state": {"enum": ["open", "closed", "all"]},
+            "labels": {
+                "type": "array",
+                "items": {"type": "string", "pattern": "^[a-z-]+$", "maxLength": 50},
+                "maxItems": 20,
+                "uniqueItems": true,
+            },
             "path": {"type": "string", "format": "path", "direction": "read", "maxLength": 4096},
             "limit": {"type": "integer", "minimum": 1, "maximum": 100},
         },
@@ -56,7 +61,12 @@ fn output_schema() -> Value {
             "title": {"type": "string", "maxLength": 200},
             "count": {"type": "integer", "minimum": 0},
             "state": {"enum": ["open", "closed"]},
-            "labels": {"type": "array", "items": {"type": "string", "pattern": "^[a-z-]+$"}, "maxItems": 20},
+            "labels": {
+                "type": "array",
+                "items": {"type": "string", "pattern": "^[a-z-]+$", "maxLength": 50},
+                "maxItems": 20,
+                "uniqueItems": true,
+            },
         },
         "required": ["title", "count"],
         "additionalProperties": false,
@@ -64,11 +74,11 @@ fn output_schema() -> Value {
 }
 
 fn input() -> Value {
-    json!({"repository": "rust-lang/cargo", "state": "open", "path": "/usr/share/dict/words", "limit": 20})
+    json!({"repository": "rust-lang/cargo", "labels": ["bug", "resolver"], "path": "/usr/share/dict/words", "limit": 20})
 }
 
 fn output() -> Value {
-    json!({"title": "resolver forgets a feature", "count": 3, "state": "open", "labels": ["bug", "resolver"]})
+    json!({"title": "resolver forgets a feature", "count": 3, "state": "open", "labels": ["bug", "resolver", "cargo"]})
 }
 
 fn validator(schema: &Value) -> Result<Validator, Box<dyn Error>> {
