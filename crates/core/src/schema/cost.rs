@@ -91,8 +91,9 @@ type State = Vec<(usize, u64)>;
 struct InPlace {
     /// Paths of in-place edges that start at a node.
     paths: Vec<u64>,
-    /// Children before parents.
-    order: Vec<usize>,
+    /// The position of each node in an order with children before parents.
+    ranks: Vec<usize>,
+    factors: Vec<u64>,
     children: Vec<Vec<usize>>,
     depth: usize,
 }
@@ -104,11 +105,13 @@ impl InPlace {
         let mut paths = vec![1_u64; children.len()];
         let mut depths = vec![1_usize; children.len()];
         for &node in &order {
+            let (weight, factor) = graph.nodes.get(node).map_or((1, 1), |own| (own.weight, own.factor));
             let below = children.get(node).map_or(&[][..], Vec::as_slice);
             let sum = below
                 .iter()
                 .filter_map(|&child| paths.get(child))
-                .fold(1_u64, |sum, &paths| sum.saturating_add(paths));
+                .fold(0_u64, |sum, &paths| sum.saturating_add(paths));
+            let sum = weight.saturating_add(sum.saturating_mul(factor));
             let deepest = below.iter().filter_map(|&child| depths.get(child)).max().copied().unwrap_or(0);
             if let (Some(own), Some(depth)) = (paths.get_mut(node), depths.get_mut(node)) {
                 *own = sum;
@@ -119,7 +122,14 @@ impl InPlace {
         if depth > MAX_IN_PLACE_DEPTH {
             return Err(SchemaError::TooLarge(format!("references nested deeper than {MAX_IN_PLACE_DEPTH}")));
         }
-        Ok(Self { paths, order, children, depth })
+        let mut ranks = vec![0; children.len()];
+        for (rank, &node) in order.iter().enumerate() {
+            if let Some(slot) = ranks.get_mut(node) {
+                *slot = rank;
+            }
+        }
+        let factors = graph.nodes.iter().map(|node| node.factor).collect();
+        Ok(Self { paths, ranks, factors, children, depth })
     }
 
     fn cost(&self, state: &State) -> u64 {
@@ -134,7 +144,8 @@ impl InPlace {
         let mut counts: HashMap<usize, u64> = HashMap::new();
         let mut pending: Vec<usize> = Vec::new();
         for &(node, count) in state {
-            *counts.entry(node).or_default() += count;
+            let own = counts.entry(node).or_default();
+            *own = own.saturating_add(count);
             pending.push(node);
         }
         let mut reached: HashSet<usize> = HashSet::new();
@@ -143,8 +154,11 @@ impl InPlace {
                 pending.extend(self.children.get(node).into_iter().flatten());
             }
         }
-        for &node in self.order.iter().rev().filter(|node| reached.contains(node)) {
-            let count = counts.get(&node).copied().unwrap_or(0);
+        let mut parents_first: Vec<usize> = reached.into_iter().collect();
+        parents_first.sort_unstable_by_key(|&node| std::cmp::Reverse(self.ranks.get(node)));
+        for node in parents_first {
+            let factor = self.factors.get(node).copied().unwrap_or(1);
+            let count = counts.get(&node).copied().unwrap_or(0).saturating_mul(factor);
             for &child in self.children.get(node).into_iter().flatten() {
                 let own = counts.entry(child).or_default();
                 *own = own.saturating_add(count);

@@ -12,7 +12,8 @@ use ringfence_policy::{Direction, JsonLimits};
 use serde_json::{Map, Value};
 
 use super::SchemaError;
-use super::reference::Resolver;
+use super::pattern::{MAX_PATTERN_TEXT, MAX_PATTERNS, ecma};
+use super::reference::{Resolved, Resolver};
 
 /// How many subschemas one schema may have.
 const MAX_NODES: usize = 20_000;
@@ -32,7 +33,16 @@ pub(super) struct Node {
     pub(super) any_item: Vec<usize>,
     /// Whether the value is a path, and for what.
     pub(super) path: Option<PathMark>,
+    /// What judging one value here costs, beside what is in place.
+    pub(super) weight: u64,
+    /// How often what is in place is gone through; `unevaluated…` goes through it again to find what was evaluated.
+    pub(super) factor: u64,
 }
+
+/// How often a node with `unevaluated…` goes through what is in place, measured on the validator and rounded up.
+const UNEVALUATED: u64 = 4;
+/// What judging one value against a meta-schema costs.
+const META_SCHEMA: u64 = 60;
 
 /// A field that says `"format": "path"`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -57,10 +67,12 @@ impl Graph {
             return Err(SchemaError::NotASchema { place: String::new() });
         }
         let mut builder = Builder {
-            resolver: Resolver::new(document),
+            resolver: Resolver::new(document)?,
             known: HashMap::new(),
             nodes: Vec::new(),
             queue: Vec::new(),
+            meta: None,
+            patterns: Patterns::default(),
         };
         builder.node(document, String::new())?;
         while let Some((id, value, place)) = builder.queue.pop() {
@@ -81,6 +93,28 @@ struct Builder<'a> {
     known: HashMap<String, usize>,
     nodes: Vec<Node>,
     queue: Vec<(usize, &'a Map<String, Value>, String)>,
+    /// The node that stands for the meta-schemas.
+    meta: Option<usize>,
+    patterns: Patterns,
+}
+
+/// The patterns so far.
+#[derive(Default)]
+struct Patterns {
+    count: usize,
+    characters: usize,
+}
+
+impl Patterns {
+    fn add(&mut self, pattern: &str, place: &str) -> Result<(), SchemaError> {
+        self.count += 1;
+        self.characters += pattern.len();
+        if self.count > MAX_PATTERNS || self.characters > MAX_PATTERN_TEXT {
+            let limits = format!("more than {MAX_PATTERNS} patterns or {MAX_PATTERN_TEXT} bytes of them");
+            return Err(SchemaError::TooLarge(limits));
+        }
+        ecma(pattern).map(drop).map_err(|reason| SchemaError::Pattern { place: place.to_owned(), reason })
+    }
 }
 
 impl<'a> Builder<'a> {
@@ -92,7 +126,7 @@ impl<'a> Builder<'a> {
         if id >= MAX_NODES {
             return Err(SchemaError::TooLarge(format!("more than {MAX_NODES} subschemas")));
         }
-        self.nodes.push(Node::default());
+        self.nodes.push(Node { weight: 1, factor: 1, ..Node::default() });
         self.known.insert(place.clone(), id);
         match value {
             Value::Object(map) => self.queue.push((id, map, place)),
@@ -105,7 +139,8 @@ impl<'a> Builder<'a> {
     }
 
     fn fill(&mut self, id: usize, map: &'a Map<String, Value>, place: &str) -> Result<(), SchemaError> {
-        let mut node = Node { path: path_mark(map, place)?, ..Node::default() };
+        self.resolver.check_identifiers(map, place)?;
+        let mut node = Node { path: path_mark(map, place)?, weight: 1, factor: 1, ..Node::default() };
         for (keyword, value) in map {
             let at = child(place, keyword);
             match (keyword.as_str(), value) {
@@ -126,22 +161,38 @@ impl<'a> Builder<'a> {
                         node.properties.entry(name.into()).or_default().push(id);
                     }
                 }
+                ("pattern", Value::String(pattern)) => self.patterns.add(pattern, &at)?,
+                ("enum", Value::Array(list)) if !list.iter().all(Value::is_string) => {
+                    node.weight += u64::try_from(list.len()).unwrap_or(u64::MAX);
+                }
                 ("patternProperties", Value::Object(table)) => {
+                    table.keys().try_for_each(|pattern| self.patterns.add(pattern, &at))?;
                     node.any_property.extend(self.table(table, &at)?.into_iter().map(|(_, id)| id));
                 }
                 ("additionalProperties" | "unevaluatedProperties" | "propertyNames", _) => {
+                    if keyword == "unevaluatedProperties" {
+                        node.factor = UNEVALUATED;
+                    }
                     node.any_property.push(self.node(value, at)?);
                 }
                 ("prefixItems" | "items", Value::Array(list)) => node.prefix.extend(self.list(list, &at)?),
                 ("items" | "additionalItems" | "unevaluatedItems" | "contains", _) => {
+                    if keyword == "unevaluatedItems" {
+                        node.factor = UNEVALUATED;
+                    }
                     node.any_item.push(self.node(value, at)?);
                 }
                 ("$defs" | "definitions", Value::Object(table)) => {
                     self.table(table, &at)?;
                 }
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
-                    for (value, target) in self.resolver.resolve(reference, place)? {
-                        node.in_place.push(self.node(value, target)?);
+                    match self.resolver.resolve(reference, place)? {
+                        Resolved::Here(targets) => {
+                            for (value, target) in targets {
+                                node.in_place.push(self.node(value, target)?);
+                            }
+                        }
+                        Resolved::MetaSchema => node.in_place.push(self.meta_schema()),
                     }
                 }
                 _ => {}
@@ -151,6 +202,16 @@ impl<'a> Builder<'a> {
             *slot = node;
         }
         Ok(())
+    }
+
+    /// Returns the node of the meta-schemas: dear at every depth, and never in place of itself.
+    fn meta_schema(&mut self) -> usize {
+        *self.meta.get_or_insert_with(|| {
+            let id = self.nodes.len();
+            let node = Node { weight: META_SCHEMA, factor: 1, ..Node::default() };
+            self.nodes.push(Node { any_property: vec![id], any_item: vec![id], ..node });
+            id
+        })
     }
 
     fn list(&mut self, list: &'a [Value], place: &str) -> Result<Vec<usize>, SchemaError> {

@@ -4,19 +4,23 @@
 //! before a validator sees it.
 
 mod cost;
+mod dialect;
 mod graph;
 mod path_field;
+mod pattern;
 mod reference;
 #[cfg(test)]
 mod tests;
 
-use jsonschema::{Draft, PatternOptions, Validator};
+use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
 use cost::Cost;
+use dialect::Dialect;
 use graph::Graph;
 pub(crate) use graph::PathMark;
 pub(crate) use path_field::{PathFields, for_each_string};
+use pattern::ecma;
 
 /// A compiled schema.
 ///
@@ -65,6 +69,22 @@ pub enum SchemaError {
         /// The JSON pointer.
         place: String,
     },
+    /// A pattern that would not mean here what it means in ECMA-262.
+    #[error("the schema{} has a pattern that cannot be used: {reason}", at(place))]
+    Pattern {
+        /// The JSON pointer.
+        place: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// An identifier that two readers could understand differently.
+    #[error("the schema{} has an identifier that is ambiguous: {reason}", at(place))]
+    Identifier {
+        /// The JSON pointer.
+        place: String,
+        /// Why.
+        reason: &'static str,
+    },
     /// A reference that leaves the document or leads nowhere.
     #[error(
         "the schema{} refers to `{reference}`, which is not in the schema; nothing is fetched",
@@ -112,13 +132,11 @@ impl Schema {
     pub fn compile(document: &Value) -> Result<Self, SchemaError> {
         let graph = Graph::read(document)?;
         let cost = Cost::of(&graph)?;
-        let mut options = jsonschema::options()
+        let options = jsonschema::options()
             .offline()
+            .with_draft(Dialect::of(document)?.draft())
             .with_pattern_options(PatternOptions::regex().size_limit(1 << 18).dfa_size_limit(1 << 22));
-        if document.get("$schema").is_none() {
-            options = options.with_draft(Draft::Draft202012);
-        }
-        let validator = options.build(document).map_err(|error| {
+        let validator = options.build(&with_ecma_patterns(document)).map_err(|error| {
             let place = error.schema_path().to_string();
             SchemaError::Invalid(
                 Violation { place, message: one_line(&error.masked().to_string()) }.to_string(),
@@ -149,6 +167,37 @@ impl Schema {
     /// Returns the fields that say `"format": "path"`, when there are any.
     pub(crate) const fn paths(&self) -> Option<&PathFields> {
         self.paths.as_ref()
+    }
+}
+
+/// Returns the document with its patterns as the engine must read them.
+///
+/// Data that only looks like a pattern (`enum`, `const`, `default`, `examples`) and properties that happen to be
+/// called `pattern` are left alone.
+fn with_ecma_patterns(document: &Value) -> Value {
+    let rewritten = |pattern: &String| ecma(pattern).unwrap_or_else(|_| pattern.clone());
+    match document {
+        Value::Array(list) => Value::Array(list.iter().map(with_ecma_patterns).collect()),
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .map(|(key, value)| match (key.as_str(), value) {
+                    ("enum" | "const" | "default" | "examples", data) => (key.clone(), data.clone()),
+                    ("pattern", Value::String(pattern)) => (key.clone(), Value::String(rewritten(pattern))),
+                    ("patternProperties", Value::Object(table)) => {
+                        let table =
+                            table.iter().map(|(name, value)| (rewritten(name), with_ecma_patterns(value)));
+                        (key.clone(), Value::Object(table.collect()))
+                    }
+                    ("properties" | "$defs" | "definitions" | "dependentSchemas", Value::Object(table)) => {
+                        let table =
+                            table.iter().map(|(name, value)| (name.clone(), with_ecma_patterns(value)));
+                        (key.clone(), Value::Object(table.collect()))
+                    }
+                    (_, value) => (key.clone(), with_ecma_patterns(value)),
+                })
+                .collect(),
+        ),
+        plain => plain.clone(),
     }
 }
 

@@ -57,7 +57,7 @@ fn refuses_schemas_that_are_traps() {
         (json!({"type": "strnig"}),                                  "not valid"),
         (json!({"type": "string", "pattern": "("}),                  "not valid"),
         (json!({"type": "string", "pattern": "((a{1000}){1000}){1000}"}), "not valid"),
-        (json!({"type": "string", "pattern": "(?=a)b"}),             "not valid"),
+        (json!({"type": "string", "pattern": "(?=a)b"}),             "look-around"),
         (json!({"required": "a"}),                                   "not valid"),
         (json!({"minimum": "1"}),                                    "not valid"),
         (nested("items", 200),                                       "nested deeper"),
@@ -72,6 +72,104 @@ fn refuses_schemas_that_are_traps() {
             document.to_string().chars().take(120).collect::<String>()
         );
     }
+}
+
+/// Wraps an empty schema `levels` times.
+fn wrapped(levels: usize, wrap: impl Fn(Value) -> Value) -> Value {
+    (0..levels).fold(json!({}), |inner, _| wrap(inner))
+}
+
+#[test]
+fn what_is_evaluated_again_is_counted_again() {
+    let cases: [fn(Value) -> Value; 5] = [
+        |inner| json!({"allOf": [inner], "unevaluatedProperties": {}}),
+        |inner| json!({"oneOf": [inner], "unevaluatedProperties": {}}),
+        |inner| json!({"if": inner, "then": {}, "else": {}, "unevaluatedProperties": {}}),
+        |inner| json!({"anyOf": [inner.clone(), inner], "unevaluatedProperties": false}),
+        |inner| json!({"allOf": [inner], "unevaluatedItems": {}}),
+    ];
+    for wrap in cases {
+        assert_eq!(compile(&wrapped(11, wrap)).map(|_| ()), Err(SchemaError::Explodes));
+        let schema = compile(&wrapped(3, wrap)).unwrap();
+        let started = Instant::now();
+        let _verdict = schema.check(&json!({"a": 1}));
+        assert!(started.elapsed() < Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn identifiers_that_two_readers_could_understand_differently() {
+    let ladder = |name: fn(usize) -> Value, reference: fn(usize) -> String| {
+        let levels = 30;
+        let mut definitions = serde_json::Map::new();
+        for level in 0..levels {
+            let next = json!({"$ref": reference(level + 1)});
+            let mut schema = name(level);
+            schema["allOf"] = json!(vec![next; 4]);
+            definitions.insert(format!("l{level}"), schema);
+        }
+        definitions.insert(format!("l{levels}"), name(levels));
+        json!({"$ref": reference(0), "$defs": definitions})
+    };
+    let by_id = ladder(|n| json!({"$id": format!("http://x/l{n}")}), |n| format!("http://x/l{n}"));
+    let by_anchor = ladder(|n| json!({"$anchor": format!("l{n}")}), |n| format!("#l{n}"));
+    assert_eq!(compile(&by_id).map(|_| ()), Err(SchemaError::Explodes));
+    assert_eq!(compile(&by_anchor).map(|_| ()), Err(SchemaError::Explodes));
+    let mut shadowed = by_id.clone();
+    shadowed["zz"] = json!({"l0": {"$id": "http://x/l0"}, "l1": {"$id": "http://x/l1"}});
+    assert_eq!(compile(&shadowed).map(|_| ()), Err(SchemaError::Explodes));
+    let mut shadowed = by_anchor.clone();
+    shadowed["examples"] = json!([{"$anchor": "l0"}, {"$anchor": "l1"}]);
+    assert_eq!(compile(&shadowed).map(|_| ()), Err(SchemaError::Explodes));
+
+    #[rustfmt::skip]
+    let cases = [
+        (json!({"$defs": {"a": {"$id": "http://x/a", "$ref": "http://x/a"}, "b": {"$id": "http://x/a"}}, "$ref": "http://x/a"}), "given twice"),
+        (json!({"$defs": {"a": {"$anchor": "a"}, "b": {"$anchor": "a"}}}),                     "given twice"),
+        (json!({"allOf": [{"id": "http://x/a", "$ref": "#/$defs/h", "$defs": {"h": {}}}], "$defs": {"h": {"$ref": "#"}}}), "without end"),
+        (json!({"x": {"$id": "http://x/a", "y": {"type": "string"}}, "$ref": "#/x/y"}),        "where no draft looks"),
+        (json!({"x": {"$id": "http://x/a"}, "$ref": "#/x"}),                                   "where no draft looks"),
+        (json!({"$schema": ""}),                                                               "not a known draft"),
+        (json!({"$schema": "http://169.254.169.254/"}),                                        "not a known draft"),
+        (json!({"$schema": 7}),                                                                "not a known draft"),
+        (json!({"items": {"$schema": "http://json-schema.org/draft-07/schema#"}}),             "not a known draft"),
+        (json!({"$dynamicAnchor": "meta", "allOf": [{"$ref": "https://json-schema.org/draft/2020-12/schema"}]}), "dynamic anchor"),
+        (json!({"$schema": "https://json-schema.org/draft/2019-09/schema", "$id": "http://x/root", "$recursiveAnchor": true, "$ref": "http://x/c#/$defs/x",
+                "$defs": {"c": {"$id": "http://x/c", "$recursiveAnchor": true, "$defs": {"x": {"$recursiveRef": "#"}}}}}), "without end"),
+        (json!({"type": "string", "pattern": "(?i)a"}),                                        "inline flags"),
+        (json!({"patternProperties": {"[]]": true}}),                                          "empty class"),
+    ];
+    for (document, part) in cases {
+        let error = compile(&document).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(part), "{document}: {error}");
+    }
+}
+
+#[test]
+fn large_schemas_compile_quickly_or_are_refused() {
+    let properties: serde_json::Map<String, Value> =
+        (0..15_000).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
+    compile(&json!({"properties": properties})).unwrap();
+    let patterns: serde_json::Map<String, Value> =
+        (0..9_000).map(|n| (format!("p{n}"), json!({"pattern": format!("\\w{{50}}{n}")}))).collect();
+    assert!(compile(&json!({"properties": patterns})).is_err());
+
+    let objects: Vec<Value> = (0..5_000).map(|n| json!({"a": n})).collect();
+    let schema = compile(&json!({"items": {"enum": objects}})).unwrap();
+    let started = Instant::now();
+    let violation = schema.check(&json!(vec![json!({"a": 4_999}); 20_000])).unwrap_err();
+    assert!(violation.message.contains("too deep or too large"), "{violation}");
+    assert!(started.elapsed() < Duration::from_millis(500));
+    assert!(schema.check(&json!([{"a": 1}])).is_ok());
+}
+
+#[test]
+fn a_dot_is_no_line_end() {
+    let schema = compile(&json!({"type": "object", "properties": {"pattern": {"pattern": "^.+$"}}, "patternProperties": {"^x.$": {"type": "integer"}}})).unwrap();
+    for (value, fits) in [("a", true), ("a\rb", false), ("a\u{2028}", false), ("a\n", false)] {
+        assert_eq!(schema.check(&json!({"pattern": value})).is_ok(), fits, "{value:?}");
+    }
+    assert!(schema.check(&json!({"xy": "no"})).is_err());
 }
 
 #[test]
