@@ -155,7 +155,7 @@ impl Loaded {
             let input = |message| CommandError::Input { message, hint: None };
             let tool =
                 declared_tool(declaration).map_err(|error| input(format!("tool `{name}`: {error}")))?;
-            registry.register_shared(tool).map_err(|error: RegistrationError| input(error.to_string()))?;
+            registry.register_shared(&tool).map_err(|error: RegistrationError| input(error.to_string()))?;
         }
         Ok(registry)
     }

@@ -67,7 +67,7 @@ impl Gate<'_> {
         }
         let absolute = text.starts_with('/');
         let climbs = text.contains("..") && text.split(['/', '\\']).any(|part| part == "..");
-        let home = text == "~" || (text.starts_with('~') && text.contains('/'));
+        let home = is_home(text);
         if !absolute && !climbs && !home && !marked {
             return Candidate::None;
         }
@@ -81,7 +81,8 @@ impl Gate<'_> {
             return match (absolute, climbs) {
                 (true, _) => Candidate::Refused("the tool takes paths relative to its jail only"),
                 (_, true) => Candidate::Refused("`..` may not stand in a path of a jailed tool"),
-                (false, false) => Candidate::Path(jail.join(text)),
+                (false, false) => normalise(&jail.join(text))
+                    .map_or(Candidate::Refused("it is not a path"), Candidate::Path),
             };
         }
         let normal = match (absolute, self.working_dir) {
@@ -100,12 +101,27 @@ enum Candidate {
     Refused(&'static str),
 }
 
+/// `~`, `~/…`, `~user` and `~user/…`, as a shell or a library would expand them.
+fn is_home(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('~') else { return false };
+    let user = rest.split('/').next().unwrap_or_default();
+    let is_user = |user: &str| {
+        user.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && user.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+    };
+    rest.contains('/') || user.is_empty() || is_user(user)
+}
+
 /// A `file:` URL names a local path whatever its case and slashes.
 fn file_url(text: &str) -> Option<Candidate> {
     // A URL parser skips control characters and spaces in front, and tabs and line ends anywhere.
     let text = text.trim_matches(|character: char| character <= ' ' || character.is_whitespace());
     let seen = text.bytes().filter(|byte| !matches!(byte, b'\t' | b'\n' | b'\r'));
     if !seen.take(5).map(|byte| byte.to_ascii_lowercase()).eq(*b"file:") {
+        return None;
+    }
+    // "File: see below" is prose: no URL has a blank after its scheme.
+    if text.split_once(':').is_some_and(|(_, rest)| rest.starts_with(' ')) {
         return None;
     }
     let path = url::Url::parse(text).ok().and_then(|url| url.to_file_path().ok());
@@ -152,6 +168,12 @@ mod tests {
             (json!({"path": "~"}),                               false),
             (json!({"path": "~/.ssh/id_rsa"}),                   false),
             (json!({"path": "~root/x"}),                         false),
+            (json!({"path": "~root"}),                           false),
+            (json!({"files": {"/etc/passwd": "x"}}),             false),
+            (json!({"files": {"../../x": 1}}),                   false),
+            (json!({"files": {"/srv/out/a": "x"}}),              true),
+            (json!({"text": "File: see the notes"}),             true),
+            (json!({"text": "~3 kg"}),                           true),
             (json!({"url": "file:///etc/passwd"}),               false),
             (json!({"url": "FILE:/etc/passwd"}),                 false),
             (json!({"url": " file:///etc/passwd"}),              false),
@@ -216,8 +238,15 @@ mod tests {
         let schema =
             Schema::compile(&json!({"properties": {"path": {"format": "path", "direction": "read"}}}))
                 .unwrap();
-        for (path, reachable) in [("a/b", true), ("/srv/in/a", false), ("../in/a", false), ("a/../b", false)]
-        {
+        for (path, reachable) in [
+            ("a/b", true),
+            ("./a", true),
+            (".", true),
+            ("sub//x/", true),
+            ("/srv/in/a", false),
+            ("../in/a", false),
+            ("a/../b", false),
+        ] {
             let verdict = judge_arguments(&grant, &json!({"path": path}), Some(&schema), None);
             assert_eq!(verdict.is_ok(), reachable, "{path}: {verdict:?}");
         }

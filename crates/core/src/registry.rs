@@ -225,7 +225,8 @@ impl Registry {
     ///
     /// See [`RegistrationError`]. Nothing is registered then.
     pub fn register(&self, tool: impl Tool + 'static) -> Result<(), RegistrationError> {
-        self.register_shared(Arc::new(tool)).map(drop)
+        let tool: Arc<dyn Tool> = Arc::new(tool);
+        self.register_shared(&tool).map(drop)
     }
 
     /// Registers a tool and returns where it was narrowed, if the registry narrows.
@@ -233,44 +234,62 @@ impl Registry {
     /// # Errors
     ///
     /// See [`RegistrationError`].
-    pub fn register_shared(&self, tool: Arc<dyn Tool>) -> Result<Vec<Gap>, RegistrationError> {
+    pub fn register_shared(&self, tool: &Arc<dyn Tool>) -> Result<Vec<Gap>, RegistrationError> {
         let name = tool.declaration().name.clone();
-        let registered = Registered::new(Arc::clone(&tool));
-        let mut slot = self.policy.write().unwrap_or_else(PoisonError::into_inner);
-        let personality = &slot.personality;
-        let registered = Arc::new(registered.map_err(move |mut gaps| {
-            gaps.extend(validate_registration(tool.declaration(), personality));
+        let registered = Registered::new(Arc::clone(tool));
+        let registered = Arc::new(registered.map_err(|mut gaps| {
+            gaps.extend(validate_registration(tool.declaration(), &self.policy().personality));
             RegistrationError::Gaps(gaps)
         })?);
-        if slot.entries.contains_key(&name) {
-            return Err(RegistrationError::Duplicate(name));
-        }
-        let fit = fit(&registered, &slot.personality, &self.parts.backends);
-        let gaps = fit.gaps.clone();
-        let is_faulty = || !validate_declaration(registered.declaration()).is_empty();
-        if !gaps.is_empty() && (self.parts.refuses_gaps || is_faulty()) {
-            return Err(RegistrationError::Gaps(gaps));
-        }
-        let mut entries = slot.entries.clone();
-        entries.insert(name, Entry { registered, fit: Arc::new(fit) });
-        *slot = Arc::new(Policy {
-            personality: Arc::clone(&slot.personality),
-            personality_id: slot.personality_id.clone(),
-            entries,
-        });
-        Ok(gaps)
+        self.replace_policy(|policy| {
+            if policy.entries.contains_key(&name) {
+                return Err(RegistrationError::Duplicate(name.clone()));
+            }
+            let fit = fit(&registered, &policy.personality, &self.parts.backends);
+            let gaps = fit.gaps.clone();
+            let is_faulty = || !validate_declaration(registered.declaration()).is_empty();
+            if !gaps.is_empty() && (self.parts.refuses_gaps || is_faulty()) {
+                return Err(RegistrationError::Gaps(gaps));
+            }
+            let mut entries = policy.entries.clone();
+            entries.insert(name.clone(), Entry { registered: Arc::clone(&registered), fit: Arc::new(fit) });
+            let next = Policy {
+                personality: Arc::clone(&policy.personality),
+                personality_id: policy.personality_id.clone(),
+                entries,
+            };
+            Ok((next, gaps))
+        })
     }
 
     /// Puts another personality in force and returns the gaps of every registered tool under it.
     ///
     /// Calls in flight keep the grant they were admitted with; every later call is judged anew.
-    pub fn set_personality(&self, personality: Personality) -> Vec<Gap> {
-        let mut slot = self.policy.write().unwrap_or_else(PoisonError::into_inner);
-        let policy =
-            Policy::new(personality, slot.entries.values().map(|entry| &entry.registered), &self.parts);
-        let gaps = policy.gaps();
-        *slot = Arc::new(policy);
-        gaps
+    pub fn set_personality(&self, personality: &Personality) -> Vec<Gap> {
+        let replaced = self.replace_policy(|policy| {
+            let tools = policy.entries.values().map(|entry| &entry.registered);
+            let next = Policy::new(personality.clone(), tools, &self.parts);
+            let gaps = next.gaps();
+            Ok::<_, std::convert::Infallible>((next, gaps))
+        });
+        match replaced {
+            Ok(gaps) => gaps,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Works out the next policy without holding the lock, since fitting a tool looks at the file system; starts again
+    /// when somebody was quicker.
+    fn replace_policy<T, E>(&self, next: impl Fn(&Policy) -> Result<(Policy, T), E>) -> Result<T, E> {
+        loop {
+            let now = self.policy();
+            let (policy, result) = next(&now)?;
+            let mut slot = self.policy.write().unwrap_or_else(PoisonError::into_inner);
+            if Arc::ptr_eq(&slot, &now) {
+                *slot = Arc::new(policy);
+                return Ok(result);
+            }
+        }
     }
 
     /// Returns the tools that can be called: in the toolset, fitting, and available here. Sorted by name.

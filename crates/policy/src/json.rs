@@ -345,7 +345,7 @@ impl Reader<'_> {
             }
         }
         let text = self.text.get(start..self.at).unwrap_or_default();
-        let number = if fraction || exponent { decimal(text, exponent) } else { integer(text) };
+        let number = if fraction || exponent { decimal(text) } else { integer(text) };
         number
             .map(Value::Number)
             .ok_or_else(|| self.error_at(start, format!("number `{}` cannot be held exactly", shorten(text))))
@@ -356,15 +356,45 @@ fn integer(text: &str) -> Option<Number> {
     text.parse::<i64>().map(Number::from).or_else(|_| text.parse::<u64>().map(Number::from)).ok()
 }
 
-/// A decimal that would silently turn into an integer (100.0000000000000000001 → 100) is refused, because a
-/// schema that asks for an integer would then accept what was not one.
-fn decimal(text: &str, exponent: bool) -> Option<Number> {
+/// A decimal whose double is an integer where the text is not (100.0000000000000000001 → 100), another integer
+/// (9007199254740993.0 → …992) or zero where the text is not (1e-400 → 0) is refused: a schema would then judge a
+/// number that nobody wrote. Other rounding is what doubles are.
+fn decimal(text: &str) -> Option<Number> {
+    const EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
     let number: f64 = text.parse().ok()?;
-    let fraction_digits = text.split_once('.').map_or("", |(_, fraction)| fraction);
-    if !exponent && number.fract() == 0.0 && fraction_digits.bytes().any(|digit| digit != b'0') {
+    let (digits, exponent) = significant(text)?;
+    if digits.is_empty() {
+        return Number::from_f64(number);
+    }
+    let is_integer = exponent >= 0;
+    let becomes_integer = number.fract() == 0.0;
+    // The shortest spelling of the double is the one that was meant, unless it differs from what was written.
+    let as_written =
+        || significant(&format!("{number:e}")).is_some_and(|shortest| shortest == (digits, exponent));
+    if number == 0.0
+        || is_integer != becomes_integer
+        || (is_integer && number.abs() >= EXACT_INTEGERS && !as_written())
+    {
         return None;
     }
     Number::from_f64(number)
+}
+
+/// Returns the digits of a number without leading and trailing zeros, and the power of ten of the last one.
+fn significant(text: &str) -> Option<(String, i64)> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{}{fraction}", whole.trim_start_matches('-'));
+    let digits = digits.trim_start_matches('0');
+    let trimmed = digits.trim_end_matches('0');
+    if trimmed.is_empty() {
+        return Some((String::new(), 0));
+    }
+    // An exponent beyond any double makes the number infinite or zero, which is refused on its own.
+    let exponent: i64 = exponent.trim_start_matches('+').parse().ok()?;
+    let dropped = i64::try_from(digits.len() - trimmed.len()).ok()?;
+    let places = i64::try_from(fraction.len()).ok()?;
+    Some((trimmed.to_owned(), exponent.checked_sub(places)?.checked_add(dropped)?))
 }
 
 fn shorten(text: &str) -> &str {
@@ -412,6 +442,13 @@ mod tests {
             ("18446744073709551616",              "number `18446744073709551616` cannot be held exactly at line 1 column 1"),
             ("100.0000000000000000001",           "number `100.0000000000000000001` cannot be held exactly at line 1 column 1"),
             ("1e1000000000",                      "number `1e1000000000` cannot be held exactly at line 1 column 1"),
+            ("100.0000000000000000001e0",         "number `100.0000000000000000001e0` cannot be held exactly at line 1 column 1"),
+            ("10000000000000000000000001e-23",    "number `10000000000000000000000001e-23` cannot be held exactly at line 1 column 1"),
+            ("1e-400",                            "number `1e-400` cannot be held exactly at line 1 column 1"),
+            ("1e-1000000000",                     "number `1e-1000000000` cannot be held exactly at line 1 column 1"),
+            ("1e99999999999999999999",            "number `1e99999999999999999999` cannot be held exactly at line 1 column 1"),
+            ("9007199254740993.0",                "number `9007199254740993.0` cannot be held exactly at line 1 column 1"),
+            ("9007199254740993e0",                "number `9007199254740993e0` cannot be held exactly at line 1 column 1"),
             ("NaN",                               "expected a JSON value at line 1 column 1"),
             ("01",                                "malformed number at line 1 column 1"),
             ("+1",                                "expected a JSON value at line 1 column 1"),
@@ -453,10 +490,15 @@ mod tests {
 
     #[test]
     fn reads_ordinary_fractions_and_exponents() {
-        for (text, number) in
-            [("1.5e1", 15.0), ("1.50", 1.5), ("100.000", 100.0), ("-0", 0.0), ("2E-2", 0.02)]
-        {
-            assert_eq!(parse_json(text, SMALL).unwrap().as_f64(), Some(number), "{text}");
+        #[rustfmt::skip]
+        let cases = [
+            ("1.5e1", 15.0), ("1.50", 1.5), ("100.000", 100.0), ("-0", 0.0), ("2E-2", 0.02), ("1e308", 1e308), ("1e23", 1e23),
+            ("0e999999999", 0.0), ("-0.0e-5", 0.0), ("9007199254740992.0", 9_007_199_254_740_992.0), ("0.1", 0.1), ("1e22", 1e22),
+            ("3.141592653589793238462643", std::f64::consts::PI),
+        ];
+        for (text, number) in cases {
+            let read = parse_json(text, SMALL).map(|value| value.as_f64());
+            assert_eq!(read, Ok(Some(number)), "{text}");
         }
     }
 }

@@ -64,7 +64,8 @@ fn compare(case: &Value, answer: &Value, took: Duration, wrong: &mut Vec<String>
     if answer["decision"] != case["expect"] && !either {
         wrong.push(format!("{id}: expected {}, got {answer} ({})", case["expect"], case["why"]));
     }
-    let budget = case["budget_ms"].as_u64().unwrap_or(500);
+    // The budget is meant for a release build on a quiet machine.
+    let budget = case["budget_ms"].as_u64().unwrap_or(500) * if cfg!(debug_assertions) { 10 } else { 1 };
     if took > Duration::from_millis(budget) {
         wrong.push(format!("{id}: took {took:?} of {budget} ms"));
     }

@@ -43,13 +43,13 @@ impl ScopedFs {
                 expect(&self.named(&asked, "list")?, FileKind::Directory, &asked)
             }
             Access::Read => {
-                let asked = self.asked(path, Direction::Read)?;
+                let asked = self.asked_file(path, Direction::Read, "read")?;
                 let stat = self.named(&asked, "read")?;
                 regular(&stat, &asked)?;
                 self.fits(&stat, &asked)
             }
             Access::Write => {
-                let asked = self.asked(path, Direction::Write)?;
+                let asked = self.asked_file(path, Direction::Write, "write")?;
                 match self.resolve("write", &asked, Direction::Write, Tail::Follow, target)? {
                     Target::Existing(stat) => check_writable(&stat, &asked),
                     Target::New => Ok(()),

@@ -16,8 +16,8 @@ impl ScopedFs {
     /// The source is not granted for reading or the destination for writing, one of them is not a regular file, or
     /// both are the same.
     pub fn copy(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<u64, FsError> {
-        let from = self.asked(from.as_ref(), Direction::Read)?;
-        let to = self.asked(to.as_ref(), Direction::Write)?;
+        let from = self.asked_file(from.as_ref(), Direction::Read, "read")?;
+        let to = self.asked_file(to.as_ref(), Direction::Write, "write")?;
         let (mut source, stat) = self.open_to_read(&from)?;
         let mut target = self.open_to_write(&to, OFlags::empty())?;
         let other = fstat(&target).map_err(FsError::at("write", &to))?;

@@ -24,7 +24,7 @@ impl ScopedFs {
     ///
     /// The path is not granted for reading, is not there, is not a regular file, is over the limit, or is not UTF-8.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<String, FsError> {
-        let asked = self.asked(path.as_ref(), Direction::Read)?;
+        let asked = self.asked_file(path.as_ref(), Direction::Read, "read")?;
         String::from_utf8(self.content(&asked)?).map_err(|_| FsError::NotText { path: shown(&asked) })
     }
 
@@ -34,7 +34,7 @@ impl ScopedFs {
     ///
     /// The path is not granted for reading, is not there, is not a regular file, or is over the limit.
     pub fn read_bytes(&self, path: impl AsRef<Path>) -> Result<Vec<u8>, FsError> {
-        self.content(&self.asked(path.as_ref(), Direction::Read)?)
+        self.content(&self.asked_file(path.as_ref(), Direction::Read, "read")?)
     }
 
     fn content(&self, asked: &Path) -> Result<Vec<u8>, FsError> {

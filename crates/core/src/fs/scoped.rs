@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use rustix::io::Errno;
+
 use ringfence_policy::{Direction, FsGrant, normalise};
 
 use super::error::FsError;
@@ -95,6 +97,25 @@ impl ScopedFs {
             (None, None) => return refused("there is no working directory to take a relative path from"),
         };
         normalise(&absolute).or_else(|_| refused("the working directory is not an absolute path"))
+    }
+
+    /// The same for a path that must name a file: a slash at its end asks for a directory.
+    pub(super) fn asked_file(
+        &self,
+        path: &Path,
+        direction: Direction,
+        verb: &'static str,
+    ) -> Result<PathBuf, FsError> {
+        let asked = self.asked(path, direction)?;
+        let text = path.as_os_str().as_encoded_bytes();
+        if text.ends_with(b"/") || text.ends_with(b"/.") {
+            // Judged first, so that the answer tells nothing of what is outside.
+            self.grant
+                .judge(&self.placed(asked.clone()), direction)
+                .map_err(|_| direction.refusal(&asked))?;
+            return Err(FsError::io(verb, &asked, Errno::NOTDIR));
+        }
+        Ok(asked)
     }
 
     /// Returns where the path is once the pinned roots in it are taken to their places.

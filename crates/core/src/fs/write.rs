@@ -37,7 +37,7 @@ impl ScopedFs {
     /// The path is not granted for writing, its directory is not there, it is not a regular file, or it has several
     /// hard links.
     pub fn write(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> Result<(), FsError> {
-        let asked = self.asked(path.as_ref(), Direction::Write)?;
+        let asked = self.asked_file(path.as_ref(), Direction::Write, "write")?;
         let mut file = self.open_to_write(&asked, OFlags::empty())?;
         ftruncate(&file, 0).map_err(FsError::at("write", &asked))?;
         file.write_all(content.as_ref()).map_err(|error| FsError::io("write", &asked, error))
@@ -49,7 +49,7 @@ impl ScopedFs {
     ///
     /// As for [`ScopedFs::write`].
     pub fn append(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> Result<(), FsError> {
-        let asked = self.asked(path.as_ref(), Direction::Write)?;
+        let asked = self.asked_file(path.as_ref(), Direction::Write, "write")?;
         let mut file = self.open_to_write(&asked, OFlags::APPEND)?;
         file.write_all(content.as_ref()).map_err(|error| FsError::io("write", &asked, error))
     }

@@ -127,7 +127,15 @@ impl Desk<'_> {
         let grant = Arc::clone(fit.grant.as_ref().map_err(Clone::clone)?);
         self.available(registered, &grant)?;
         let idempotency = &declaration.idempotency;
-        let key = match claim(&self.parts.idempotency, call, idempotency, arguments).await? {
+        let key = match claim(
+            &self.parts.idempotency,
+            call,
+            self.policy.personality_id.as_deref(),
+            idempotency,
+            arguments,
+        )
+        .await?
+        {
             Claimed::Key(key) => Some(key),
             Claimed::None => None,
             Claimed::Replay(output) => return Ok(Admission::Replayed(output)),
@@ -306,8 +314,11 @@ impl Checks {
         Self { registered: Arc::clone(registered), limit }
     }
 
-    /// Checks the output against its schema, then cuts it to its limit.
-    pub(crate) fn pass(&self, output: CleanOutput) -> Result<CleanOutput, Failure> {
+    /// Measures the output, cleans it, checks it against its schema, and cuts it to its limit.
+    pub(crate) fn pass(&self, raw: RawOutput) -> Result<CleanOutput, Failure> {
+        raw.measure()
+            .map_err(|error| Failure::coded(Code::LimitExceeded, format!("the output is {error}")))?;
+        let output = raw.clean();
         self.registered
             .output
             .check(output.value())

@@ -30,6 +30,7 @@ pub(super) enum Claimed {
 pub(super) async fn claim(
     store: &Arc<dyn IdempotencyStore>,
     call: &Call,
+    personality: Option<&str>,
     idempotency: &Idempotency,
     arguments: &Value,
 ) -> Result<Claimed, Refusal> {
@@ -53,10 +54,10 @@ pub(super) async fn claim(
     let digest = digest(arguments).map_err(|error| {
         Refusal::new(Code::InputInvalid, format!("the arguments have no digest: {error}"))
     })?;
-    match store.claim(call.tool(), &key, &digest).await {
-        Claim::Granted => {
-            Ok(Claimed::Key(HeldKey(Some(Held { store: Arc::clone(store), tool: call.tool_arc(), key }))))
-        }
+    // One role's key never replays what a tool told another role.
+    let scope = format!("{}/{}", personality.unwrap_or_default(), call.tool());
+    match store.claim(&scope, &key, &digest).await {
+        Claim::Granted => Ok(Claimed::Key(HeldKey(Some(Held { store: Arc::clone(store), scope, key })))),
         Claim::Replay(output) => Ok(Claimed::Replay(output)),
         Claim::Conflict(why) => {
             Err(Refusal::new(Code::IdempotencyConflict, format!("idempotency key `{key}` {why}")))
@@ -90,27 +91,29 @@ pub(crate) struct HeldKey(Option<Held>);
 
 struct Held {
     store: Arc<dyn IdempotencyStore>,
-    tool: Arc<str>,
+    scope: String,
     key: String,
 }
 
 impl HeldKey {
     /// Records what became of the call.
     pub(super) async fn settle(mut self, outcome: &Outcome) {
-        let Some(Held { store, tool, key }) = self.0.take() else { return };
+        let Some(Held { store, scope, key }) = &self.0 else { return };
         match outcome {
-            Outcome::Done(output) => store.commit(&tool, &key, Arc::clone(output)).await,
-            Outcome::Failed(Failure { executed: false, .. }) => store.release(&tool, &key).await,
+            Outcome::Done(output) => store.commit(scope, key, Arc::clone(output)).await,
+            Outcome::Failed(Failure { executed: false, .. }) => store.release(scope, key).await,
             // The tool ran, so nobody knows how far it came.
-            Outcome::Failed(_) | Outcome::Refused(_) => store.doubt(&tool, &key).await,
+            Outcome::Failed(_) | Outcome::Refused(_) => store.doubt(scope, key).await,
         }
+        // Given up before the store has answered, the key is left in doubt by the drop.
+        self.0 = None;
     }
 }
 
 impl Drop for HeldKey {
     fn drop(&mut self) {
-        let Some(Held { store, tool, key }) = self.0.take() else { return };
-        let doubt = AssertUnwindSafe(async move { store.doubt(&tool, &key).await }).catch_unwind();
+        let Some(Held { store, scope, key }) = self.0.take() else { return };
+        let doubt = AssertUnwindSafe(async move { store.doubt(&scope, &key).await }).catch_unwind();
         let mut doubt = Box::pin(doubt);
         // A store in memory is done at once; another goes on in the background, where there is a runtime for it.
         if doubt.as_mut().now_or_never().is_none()

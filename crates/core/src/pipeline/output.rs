@@ -1,6 +1,7 @@
 //! What a tool returned, before and after cleaning.
 
-use serde_json::Value;
+use ringfence_policy::{JsonError, JsonLimits};
+use serde_json::{Map, Value};
 
 use crate::budget::marker;
 
@@ -36,6 +37,11 @@ pub struct CleanOutput {
 impl RawOutput {
     pub(super) const fn new(value: Value) -> Self {
         Self(value)
+    }
+
+    /// Refuses an output that is too large or too deep to be gone through.
+    pub(super) fn measure(&self) -> Result<(), JsonError> {
+        JsonLimits::DOCUMENT.check(&self.0)
     }
 
     /// Makes the output fit to be seen: control characters that drive terminals are replaced, in the text and inside
@@ -106,7 +112,16 @@ fn cleaned(value: Value) -> Value {
             Value::Object(map)
         }
         Value::Object(map) => {
-            Value::Object(map.into_iter().map(|(key, value)| (cleaned_text(key), cleaned(value))).collect())
+            let mut clean = Map::new();
+            for (key, value) in map {
+                let mut key = cleaned_text(key);
+                // Two keys that differ in what was replaced stay two.
+                while clean.contains_key(&key) {
+                    key.push(char::REPLACEMENT_CHARACTER);
+                }
+                clean.insert(key, cleaned(value));
+            }
+            Value::Object(clean)
         }
         plain @ (Value::Bool(_) | Value::Null | Value::Number(_)) => plain,
     }
@@ -186,6 +201,12 @@ mod tests {
             assert!(output.text().len() <= bytes, "{bytes}: {}", output.text());
             assert_eq!(output.text() == long, bytes == 200);
         }
+    }
+
+    #[test]
+    fn keys_that_look_alike_once_clean_stay_apart() {
+        let output = RawOutput::new(json!({"a\u{1b}": 1, "a\u{7}": 2})).clean();
+        assert_eq!(output.structured(), Some(&json!({"a\u{fffd}": 1, "a\u{fffd}\u{fffd}": 2})));
     }
 
     #[test]

@@ -9,13 +9,12 @@ use futures_util::FutureExt;
 use ringfence_policy::{Code, Refusal, Risk};
 use serde_json::Value;
 
-use super::admit::{Admission, Checks, Desk, used_declared};
-use super::output::{RawOutput, cleaned_text};
+use super::admit::{Admission, Desk, used_declared};
+use super::output::{CleanOutput, cleaned_text};
 use super::registered::{Fit, Registered};
 use crate::event::{AuditSink, Event, Record};
 use crate::outcome::{Failure, Outcome};
 use crate::registry::{Call, Report, panic_text};
-use crate::run::Reservation;
 
 /// Takes a call from admission to its record.
 pub(crate) struct Settling<'a> {
@@ -55,11 +54,16 @@ impl Open<'_> {
             Admission::Refused(refusal) => Outcome::Refused(clean_refusal(refusal)),
             Admission::Replayed(output) => Outcome::Done(output),
             Admission::Substituted { output, checks, reservation } => {
-                finish(Ok((output, checks)), reservation)
+                // The tool did not run: nothing is counted, and nothing that waits for it may go ahead.
+                drop(reservation);
+                finished(checks.pass(output))
             }
             Admission::Admitted { call: admitted, mut reservation, key } => {
                 reservation.dispatch();
-                let outcome = finish(admitted.run().await, reservation);
+                let outcome = finished(admitted.run().await.and_then(|(raw, checks)| checks.pass(raw)));
+                if outcome.is_done() {
+                    reservation.complete();
+                }
                 if let Some(key) = key {
                     key.settle(&outcome).await;
                 }
@@ -86,13 +90,9 @@ impl Drop for Open<'_> {
     }
 }
 
-fn finish(ran: Result<(RawOutput, Checks), Failure>, reservation: Reservation) -> Outcome {
-    let passed = ran.and_then(|(raw, checks)| checks.pass(raw.clean()));
+fn finished(passed: Result<CleanOutput, Failure>) -> Outcome {
     match passed {
-        Ok(output) => {
-            reservation.complete();
-            Outcome::Done(Arc::new(output))
-        }
+        Ok(output) => Outcome::Done(Arc::new(output)),
         // A failure's text comes from the tool, so it is cleaned like an output.
         Err(failure) => Outcome::Failed(Failure { message: cleaned_text(failure.message), ..failure }),
     }

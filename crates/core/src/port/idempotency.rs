@@ -10,6 +10,9 @@ use futures_util::future::{BoxFuture, FutureExt, ready};
 
 use crate::pipeline::CleanOutput;
 
+/// How many keys are kept in memory; more are refused rather than forgotten.
+const MAX_KEYS: usize = 100_000;
+
 /// What a claim on a key found.
 #[derive(Clone, Debug)]
 pub enum Claim {
@@ -23,7 +26,7 @@ pub enum Claim {
     Unknown,
 }
 
-/// Remembers calls by key. `scope` is the tool's name; `digest` stands for the arguments.
+/// Remembers calls by key. `scope` is the personality and the tool; `digest` stands for the arguments.
 pub trait IdempotencyStore: Send + Sync {
     /// Claims a key for one call.
     fn claim<'a>(&'a self, scope: &'a str, key: &'a str, digest: &'a str) -> BoxFuture<'a, Claim>;
@@ -79,6 +82,9 @@ impl IdempotencyStore for MemoryIdempotency {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (scope.to_owned(), key.to_owned());
         let claim = match entries.get(&name) {
+            None if entries.len() >= MAX_KEYS => {
+                Claim::Conflict("cannot be kept: too many keys are in memory")
+            }
             None => {
                 entries.insert(name, Entry { digest: digest.to_owned(), state: State::Executing });
                 Claim::Granted

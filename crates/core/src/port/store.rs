@@ -14,13 +14,15 @@ const MAX_KEY: usize = 1_024;
 const MAX_VALUE: usize = 1 << 20;
 /// How many keys one namespace may hold in memory.
 const MAX_KEYS: usize = 100_000;
+/// How many bytes of keys and values one namespace may hold in memory.
+const MAX_BYTES: usize = 64 << 20;
 
 /// Why a store did not do what was asked.
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum StoreError {
     /// The namespace is full.
-    #[error("the namespace already holds {MAX_KEYS} keys")]
+    #[error("the namespace is full: {MAX_KEYS} keys or {MAX_BYTES} bytes")]
     Full,
     /// The key is empty, too long or holds a control character.
     #[error("a key must be 1 to {MAX_KEY} bytes without control characters")]
@@ -82,7 +84,14 @@ pub trait Store: Send + Sync {
 /// A store that forgets everything when the process ends.
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
-    spaces: Mutex<BTreeMap<String, BTreeMap<String, Entry>>>,
+    spaces: Mutex<BTreeMap<String, Space>>,
+}
+
+/// One namespace. `bytes` is the size of its keys and values together.
+#[derive(Default)]
+struct Space {
+    entries: BTreeMap<String, Entry>,
+    bytes: usize,
 }
 
 struct Entry {
@@ -103,21 +112,54 @@ impl MemoryStore {
         Self { clock, spaces: Mutex::default() }
     }
 
-    /// Runs `change` on a namespace after dropping what has expired in it.
-    fn within<T>(
-        &self,
-        namespace: &str,
-        change: impl FnOnce(&mut BTreeMap<String, Entry>, Duration) -> T,
-    ) -> T {
+    /// Runs `change` on a namespace.
+    fn within<T>(&self, namespace: &str, change: impl FnOnce(&mut Space, Duration) -> T) -> T {
         let now = self.clock.now();
         let mut spaces = self.spaces.lock().unwrap_or_else(PoisonError::into_inner);
         let space = spaces.entry(namespace.to_owned()).or_default();
-        space.retain(|_, entry| entry.until.is_none_or(|until| until > now));
         let result = change(space, now);
-        if space.is_empty() {
+        if space.entries.is_empty() {
             spaces.remove(namespace);
         }
         result
+    }
+}
+
+impl Space {
+    /// Makes room for an entry: what has expired goes when the namespace is full, and nothing else does.
+    fn make_room(&mut self, key: &str, size: usize, now: Duration) -> Result<(), StoreError> {
+        let fits = |space: &Self| {
+            let old = space.entries.get(key).map_or(0, |entry| entry.size(key));
+            let keys = space.entries.len() + usize::from(!space.entries.contains_key(key));
+            keys <= MAX_KEYS && space.bytes - old + size <= MAX_BYTES
+        };
+        if !fits(self) {
+            self.entries.retain(|_, entry| entry.is_alive(now));
+            self.bytes = self.entries.iter().map(|(key, entry)| entry.size(key)).sum();
+        }
+        if fits(self) { Ok(()) } else { Err(StoreError::Full) }
+    }
+
+    fn insert(&mut self, key: &str, entry: Entry) {
+        self.remove(key);
+        self.bytes += entry.size(key);
+        self.entries.insert(key.to_owned(), entry);
+    }
+
+    fn remove(&mut self, key: &str) {
+        if let Some(entry) = self.entries.remove(key) {
+            self.bytes -= entry.size(key);
+        }
+    }
+}
+
+impl Entry {
+    fn is_alive(&self, now: Duration) -> bool {
+        self.until.is_none_or(|until| until > now)
+    }
+
+    const fn size(&self, key: &str) -> usize {
+        key.len() + self.value.len()
     }
 }
 
@@ -127,7 +169,9 @@ impl Store for MemoryStore {
         namespace: &'a str,
         key: &'a str,
     ) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
-        let found = self.within(namespace, |space, _| space.get(key).map(|entry| entry.value.clone()));
+        let found = self.within(namespace, |space, now| {
+            space.entries.get(key).filter(|entry| entry.is_alive(now)).map(|entry| entry.value.clone())
+        });
         ready(Ok(found)).boxed()
     }
 
@@ -140,11 +184,9 @@ impl Store for MemoryStore {
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         let stored = StoreError::check(key, value).and_then(|()| {
             self.within(namespace, |space, now| {
-                if space.len() >= MAX_KEYS && !space.contains_key(key) {
-                    return Err(StoreError::Full);
-                }
-                let until = ttl.map(|ttl| now.saturating_add(ttl));
-                space.insert(key.to_owned(), Entry { value: value.to_owned(), until });
+                let entry = Entry { value: value.to_owned(), until: ttl.map(|ttl| now.saturating_add(ttl)) };
+                space.make_room(key, entry.size(key), now)?;
+                space.insert(key, entry);
                 Ok(())
             })
         });
@@ -161,15 +203,16 @@ impl Store for MemoryStore {
         namespace: &'a str,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
-        let keys = self.within(namespace, |space, _| {
-            let from = space.range(prefix.to_owned()..);
-            from.map(|(key, _)| key).take_while(|key| key.starts_with(prefix)).cloned().collect()
+        let keys = self.within(namespace, |space, now| {
+            let from =
+                space.entries.range(prefix.to_owned()..).take_while(|(key, _)| key.starts_with(prefix));
+            from.filter(|(_, entry)| entry.is_alive(now)).map(|(key, _)| key.clone()).collect()
         });
         ready(Ok(keys)).boxed()
     }
 
     fn clear<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.within(namespace, |space, _| space.clear());
+        self.within(namespace, |space, _| *space = Space::default());
         ready(Ok(())).boxed()
     }
 }

@@ -68,7 +68,7 @@ impl PathFields {
     }
 }
 
-/// Calls `visit` for every string of a value, with the place it stands at and its mark.
+/// Calls `visit` for every string and key of a value, with the mark of the place it stands at.
 pub(crate) fn for_each_string<E>(
     value: &Value,
     fields: Option<&PathFields>,
@@ -89,7 +89,12 @@ fn walk<E>(
                 walk(item, at.as_ref().map(|(fields, place)| (*fields, fields.item(place, index))), visit)
             })
         }
-        Value::Object(map) => map.iter().filter(|(_, item)| may_hold(item)).try_for_each(|(name, item)| {
+        // A key may be a path too, as in a table of files and their contents.
+        Value::Object(map) => map.iter().try_for_each(|(name, item)| {
+            visit(name, None)?;
+            if !may_hold(item) {
+                return Ok(());
+            }
             walk(item, at.as_ref().map(|(fields, place)| (*fields, fields.property(place, name))), visit)
         }),
         Value::Bool(_) | Value::Null | Value::Number(_) => Ok(()),

@@ -4,10 +4,13 @@ use serde_json::{Value, json};
 
 use super::*;
 
+/// How long an answer may take. Tests are built without optimisation and run beside others, so they get more.
+const ANSWER: Duration = Duration::from_millis(if cfg!(debug_assertions) { 5_000 } else { 500 });
+
 fn compile(document: &Value) -> Result<Schema, SchemaError> {
     let started = Instant::now();
     let compiled = Schema::compile(document);
-    assert!(started.elapsed() < Duration::from_millis(500), "compiling took {:?}", started.elapsed());
+    assert!(started.elapsed() < ANSWER, "compiling took {:?}", started.elapsed());
     compiled
 }
 
@@ -93,7 +96,7 @@ fn what_is_evaluated_again_is_counted_again() {
         let schema = compile(&wrapped(3, wrap)).unwrap();
         let started = Instant::now();
         let _verdict = schema.check(&json!({"a": 1}));
-        assert!(started.elapsed() < Duration::from_millis(100));
+        assert!(started.elapsed() < ANSWER);
     }
 }
 
@@ -159,7 +162,7 @@ fn large_schemas_compile_quickly_or_are_refused() {
     let started = Instant::now();
     let violation = schema.check(&json!(vec![json!({"a": 4_999}); 20_000])).unwrap_err();
     assert!(violation.message.contains("too deep or too large"), "{violation}");
-    assert!(started.elapsed() < Duration::from_millis(500));
+    assert!(started.elapsed() < ANSWER);
     assert!(schema.check(&json!([{"a": 1}])).is_ok());
 }
 
@@ -216,7 +219,7 @@ fn refuses_values_that_would_take_for_ever() {
     let started = Instant::now();
     let violation = schema.check(&deep).unwrap_err();
     assert!(violation.message.contains("too deep or too large"), "{violation}");
-    assert!(started.elapsed() < Duration::from_millis(500));
+    assert!(started.elapsed() < ANSWER);
 }
 
 #[test]
@@ -236,7 +239,7 @@ fn patterns_run_in_linear_time_and_anchor_at_the_end() {
         let schema = compile(&json!({"type": "string", "pattern": pattern})).unwrap();
         let started = Instant::now();
         assert_eq!(schema.check(&json!(text)).is_ok(), fits, "{pattern}");
-        assert!(started.elapsed() < Duration::from_millis(500), "{pattern} took {:?}", started.elapsed());
+        assert!(started.elapsed() < ANSWER, "{pattern} took {:?}", started.elapsed());
     }
 }
 

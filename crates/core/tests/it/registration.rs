@@ -159,7 +159,7 @@ async fn a_new_personality_is_held_against_every_tool_and_every_later_one() {
     .with(talks("pay", "api.stripe.com"));
     assert_eq!(names(&stage.registry), ["octo", "pay"]);
 
-    let gaps = stage.registry.set_personality(personality(narrow));
+    let gaps = stage.registry.set_personality(&personality(narrow));
     assert_eq!(gaps.iter().map(|gap| gap.tool.as_str()).collect::<Vec<_>>(), ["pay"]);
     assert_eq!(names(&stage.registry), ["octo"]);
     assert_eq!(stage.registry.gaps().keys().map(|name| name.as_str()).collect::<Vec<_>>(), ["pay"]);
@@ -175,7 +175,7 @@ async fn a_new_personality_is_held_against_every_tool_and_every_later_one() {
     let late = stage.registry.register(talks("late", "api.stripe.com")).unwrap_err();
     assert_eq!(gaps_of(late), ["network"]);
 
-    assert!(stage.registry.set_personality(personality(wide)).is_empty());
+    assert!(stage.registry.set_personality(&personality(wide)).is_empty());
     assert!(stage.call("pay", json!({})).await.outcome.is_done());
     assert!(stage.registry.gaps().is_empty());
 }
@@ -209,7 +209,7 @@ async fn calls_in_flight_keep_their_grant_and_later_ones_are_judged_anew() {
     let call = stage.registry.call(&stage.run, ringfence::Call::new("slow", json!({})));
     let change = async {
         entered.await.unwrap();
-        stage.registry.set_personality(personality(json!({"environment": []})));
+        stage.registry.set_personality(&personality(json!({"environment": []})));
         leave.send(()).unwrap();
     };
     let (report, ()) = tokio::join!(call, change);
@@ -230,9 +230,9 @@ async fn the_toolset_filters_lists_and_calls() {
         report.outcome.error().as_deref(),
         Some("TOOL_NOT_PERMITTED: tool `a` is not in the personality's toolset")
     );
-    stage.registry.set_personality(personality(json!({})));
+    stage.registry.set_personality(&personality(json!({})));
     assert_eq!(names(&stage.registry), ["a", "b", "c"]);
-    stage.registry.set_personality(personality(json!({"tools": []})));
+    stage.registry.set_personality(&personality(json!({"tools": []})));
     assert!(names(&stage.registry).is_empty());
     assert_eq!(code(&stage.call("b", json!({})).await), "TOOL_NOT_PERMITTED");
 }

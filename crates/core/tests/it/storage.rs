@@ -74,9 +74,9 @@ async fn each_scope_is_shared_by_whom_it_says() {
     for (run, tool, found) in cases {
         assert_eq!(ask(&stage, run, tool, json!(["get", "k"])).await, found, "{tool} in {}", run.session());
     }
-    stage.registry.set_personality(personality(json!({"id": "grace"})));
+    stage.registry.set_personality(&personality(json!({"id": "grace"})));
     assert_eq!(ask(&stage, &one, "role", json!(["get", "k"])).await, json!(null), "another personality");
-    stage.registry.set_personality(personality(json!({})));
+    stage.registry.set_personality(&personality(json!({})));
     assert_eq!(ask(&stage, &one, "role", json!(["get", "k"])).await, json!("session"), "none: the session");
     ask(&stage, &one, "role", json!(["set", "shared", "yes"])).await;
     assert_eq!(ask(&stage, &one, "session", json!(["get", "shared"])).await, json!("yes"));

@@ -54,7 +54,7 @@ impl HostName {
     /// Tells whether the public DNS could know the name: two labels or more, below a delegated top level.
     pub fn is_public(&self) -> bool {
         match self.0.rsplit_once('.') {
-            Some((_, top)) => !INNER_TOP_LEVELS.contains(&top),
+            Some((_, top)) => is_delegated(top),
             None => false,
         }
     }
@@ -67,7 +67,7 @@ impl HostName {
     /// Tells whether names below this one may be public.
     pub(super) fn has_public_children(&self) -> bool {
         let top = self.0.rsplit_once('.').map_or(&*self.0, |(_, top)| top);
-        !INNER_TOP_LEVELS.contains(&top)
+        is_delegated(top)
     }
 
     /// Takes over a domain that the URL standard's parser has already mapped to ASCII.
@@ -85,6 +85,12 @@ impl HostName {
             None => Ok(Self(name.into())),
         }
     }
+}
+
+/// Tells whether the public DNS could delegate a top level. None begins with a digit or a hyphen, so that something
+/// that is nearly an address (`1.2.3.4a`) is no public name.
+fn is_delegated(top: &str) -> bool {
+    !INNER_TOP_LEVELS.contains(&top) && top.starts_with(|first: char| first.is_ascii_alphabetic())
 }
 
 impl FromStr for HostName {

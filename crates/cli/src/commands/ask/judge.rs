@@ -18,21 +18,25 @@ impl Desk<'_> {
             question.personality.map(|personality| personality.expand(&self.variables)).transpose();
         let inline = expanded.map_err(|error| invalid(format!("personality: {error}")))?;
         let subject = match question.subject {
-            Subject::Declared(capabilities, input) => Judged {
+            Subject::Declared(capabilities, input, output) => Judged {
                 capabilities: capabilities
                     .expand(&self.variables)
                     .map_err(|error| invalid(format!("declare: {error}")))?,
                 personality: inline.unwrap_or_default(),
                 input,
+                output,
                 // The question is its own registration, so its roots are looked up now.
                 files: HostFiles::new(),
             },
             Subject::Named(tool) => self.named(&tool, inline)?,
         };
         let schema = match &subject.input {
-            Some(schema) => Some(Schema::compile(schema).map_err(|error| invalid(error.to_string()))?),
+            Some(schema) => Some(compile(schema)?),
             None => None,
         };
+        if let Some(output) = &subject.output {
+            compile(output)?;
+        }
         let mut grant = resolve_capabilities(&subject.capabilities, &subject.personality)?;
         if let Some(fs) = &mut grant.fs {
             *fs = subject.files.named_both_ways(fs);
@@ -69,6 +73,7 @@ impl Desk<'_> {
             capabilities: tool.capabilities.clone().unwrap_or_default(),
             personality,
             input: Some(tool.input.clone()),
+            output: None,
             files: files.clone(),
         })
     }
@@ -96,7 +101,12 @@ struct Judged {
     capabilities: Capabilities,
     personality: Personality,
     input: Option<Value>,
+    output: Option<Value>,
     files: HostFiles,
+}
+
+fn compile(schema: &Value) -> Result<Schema, Refusal> {
+    Schema::compile(schema).map_err(|error| invalid(error.to_string()))
 }
 
 fn judged(

@@ -18,8 +18,8 @@ pub(super) struct Question {
 
 /// Whose reach is asked about.
 pub(super) enum Subject {
-    /// A tool declared in the question: its capabilities, and its input schema where it has one.
-    Declared(Box<Capabilities>, Option<Value>),
+    /// A tool declared in the question: its capabilities, and its input and output schemas where it has them.
+    Declared(Box<Capabilities>, Option<Value>, Option<Value>),
     /// A tool of the toolbox.
     Named(String),
 }
@@ -41,7 +41,7 @@ impl Question {
         map.shift_remove("id");
         let want = want(map.shift_remove("want").ok_or_else(|| invalid("the question has no `want`"))?)?;
         let personality = match map.shift_remove("personality") {
-            None => None,
+            None | Some(Value::Null) => None,
             Some(value) => Some(
                 serde_json::from_value(value).map_err(|error| invalid(format!("personality: {error}")))?,
             ),
@@ -69,9 +69,14 @@ impl Question {
 fn declared(mut declare: Map<String, Value>) -> Result<Subject, Refusal> {
     // Present but null is a schema that is null, not a schema that is absent.
     let input = declare.shift_remove("input");
+    // A whole declaration may be given; only its reach and its schemas are judged.
+    let output = declare.shift_remove("output");
+    for field in ["class", "description", "name", "risk", "title"] {
+        declare.shift_remove(field);
+    }
     let capabilities = serde_json::from_value(Value::Object(declare));
     let capabilities = capabilities.map_err(|error| invalid(format!("declare: {error}")))?;
-    Ok(Subject::Declared(Box::new(capabilities), input))
+    Ok(Subject::Declared(Box::new(capabilities), input, output))
 }
 
 fn want(value: Value) -> Result<Want, Refusal> {

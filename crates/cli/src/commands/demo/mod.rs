@@ -100,7 +100,7 @@ impl Stage {
             .build();
         for declaration in declarations {
             let tool = declared_tool(declaration).map_err(|error| input(error.to_string()))?;
-            registry.register_shared(tool).map_err(|error| input(error.to_string()))?;
+            registry.register_shared(&tool).map_err(|error| input(error.to_string()))?;
         }
         let ledger = tools::Ledger::default();
         tools::register(&registry, &ledger).map_err(input)?;
