@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::poll_immediate;
 use ringfence_policy::{Capabilities, Code, Decision, Grant, JsonLimits, Refusal, Surface};
 use serde_json::Value;
 
@@ -274,10 +275,17 @@ impl Admitted {
         let run = context.run().clone();
         // Inside a block, because a tool may panic before it returns its future.
         let work = AssertUnwindSafe(async { registered.tool.call(&arguments, context).await }).catch_unwind();
-        let ended = tokio::select! {
-            biased;
-            ended = tokio::time::timeout(deadline, work) => ended,
-            () = run.cancellation().cancelled() => return Err(Failure::coded(Code::Cancelled, "the run was cancelled")),
+        let mut work = std::pin::pin!(work);
+        // Many tools are done at once and need neither a timer nor a place in the run's list of waiters.
+        let ended = match poll_immediate(&mut work).await {
+            Some(ended) => Ok(ended),
+            None => tokio::select! {
+                biased;
+                ended = tokio::time::timeout(deadline, work) => ended,
+                () = run.cancellation().cancelled() => {
+                    return Err(Failure::coded(Code::Cancelled, "the run was cancelled"));
+                }
+            },
         };
         match ended {
             Err(_) => {

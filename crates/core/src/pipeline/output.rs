@@ -1,5 +1,7 @@
 //! What a tool returned, before and after cleaning.
 
+use std::sync::OnceLock;
+
 use ringfence_policy::{JsonError, JsonLimits};
 use serde_json::{Map, Value};
 
@@ -20,7 +22,7 @@ use crate::budget::marker;
 /// ```
 ///
 /// ```compile_fail,E0451
-/// let clean = ringfence::CleanOutput { value: serde_json::json!("unclean"), text: None };
+/// let clean = ringfence::CleanOutput { value: serde_json::json!("unclean"), text: Default::default() };
 /// ```
 #[derive(Debug)]
 pub struct RawOutput(Value);
@@ -30,8 +32,8 @@ pub struct RawOutput(Value);
 pub struct CleanOutput {
     /// What the output schema describes.
     value: Value,
-    /// The text of a value that is not a text itself.
-    text: Option<String>,
+    /// The text of a value that is not a text itself, written when somebody asks for it.
+    text: OnceLock<String>,
 }
 
 impl RawOutput {
@@ -47,16 +49,17 @@ impl RawOutput {
     /// Makes the output fit to be seen: control characters that drive terminals are replaced, in the text and inside
     /// every string and key of a structure.
     pub fn clean(self) -> CleanOutput {
-        let value = cleaned(self.0);
-        let text = if value.is_string() { None } else { Some(written(&value)) };
-        CleanOutput { value, text }
+        CleanOutput { value: cleaned(self.0), text: OnceLock::new() }
     }
 }
 
 impl CleanOutput {
     /// Returns the text for the model.
     pub fn text(&self) -> &str {
-        self.text.as_deref().or(self.value.as_str()).unwrap_or_default()
+        match &self.value {
+            Value::String(text) => text,
+            structured => self.text.get_or_init(|| written(structured)),
+        }
     }
 
     /// Returns the structure, when the output is more than a text.
@@ -72,8 +75,8 @@ impl CleanOutput {
     /// Returns the same output with a shorter text; a structure is kept whole.
     pub(crate) fn with_text(&self, text: String) -> Self {
         match self.structured() {
-            Some(structured) => Self { value: structured.clone(), text: Some(text) },
-            None => Self { value: Value::String(text), text: None },
+            Some(structured) => Self { value: structured.clone(), text: text.into() },
+            None => Self { value: Value::String(text), text: OnceLock::new() },
         }
     }
 
@@ -82,7 +85,7 @@ impl CleanOutput {
         if self.text().len() <= bytes {
             return self;
         }
-        Self { value: Value::String(shortened(self.text(), bytes)), text: None }
+        Self { value: Value::String(shortened(self.text(), bytes)), text: OnceLock::new() }
     }
 }
 
