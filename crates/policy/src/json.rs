@@ -353,6 +353,10 @@ impl Reader<'_> {
 }
 
 fn integer(text: &str) -> Option<Number> {
+    // As other readers see it: only a double has a negative zero.
+    if text == "-0" {
+        return Number::from_f64(-0.0);
+    }
     text.parse::<i64>().map(Number::from).or_else(|_| text.parse::<u64>().map(Number::from)).ok()
 }
 
