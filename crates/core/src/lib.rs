@@ -56,6 +56,7 @@ mod interceptor;
 pub mod manual;
 mod outcome;
 mod parallel;
+mod pin;
 mod pipeline;
 mod port;
 mod registry;
@@ -75,7 +76,8 @@ pub use handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, S
 pub use interceptor::{Intercept, Interceptor, PendingCall};
 pub use outcome::{Failure, Outcome};
 pub use parallel::Batch;
-pub use pipeline::{CleanOutput, RawOutput, Registered};
+pub use pin::{Change, PinError, PinStatus, Pins};
+pub use pipeline::{CleanOutput, Quarantine, RawOutput, Registered};
 pub use port::{
     Approval, ApprovalRequest, Approver, Claim, Clock, Environment, IdempotencyStore, Launch, Launcher,
     ManualClock, MemoryApprover, MemoryIdempotency, MemoryStore, ProcessOutput, Secret, SecretError,

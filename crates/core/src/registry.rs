@@ -17,6 +17,7 @@ use crate::gate::GateMode;
 use crate::handle::ScopedEnvironment;
 use crate::interceptor::Interceptor;
 use crate::outcome::Outcome;
+use crate::pin::Pins;
 use crate::pipeline::{Desk, Fit, Registered, Settling, fit};
 use crate::port::{Approver, Clock, IdempotencyStore, MemoryIdempotency, SystemClock};
 use crate::run::Run;
@@ -186,6 +187,7 @@ pub(crate) struct Parts {
     pub(crate) gate: GateMode,
     pub(crate) deadline: Duration,
     pub(crate) refuses_gaps: bool,
+    pub(crate) pins: Option<Pins>,
 }
 
 impl Parts {
@@ -236,7 +238,7 @@ impl Registry {
     /// See [`RegistrationError`].
     pub fn register_shared(&self, tool: &Arc<dyn Tool>) -> Result<Vec<Gap>, RegistrationError> {
         let name = tool.declaration().name.clone();
-        let registered = Registered::new(Arc::clone(tool));
+        let registered = Registered::new(Arc::clone(tool), self.parts.pins.as_ref());
         let registered = Arc::new(registered.map_err(|mut gaps| {
             gaps.extend(validate_registration(tool.declaration(), &self.policy().personality));
             RegistrationError::Gaps(gaps)
@@ -296,11 +298,21 @@ impl Registry {
     pub fn list(&self) -> Vec<Arc<Registered>> {
         let policy = self.policy();
         let callable = policy.entries.values().filter(|entry| {
-            entry.fit.in_toolset
+            entry.registered.quarantine().is_none()
+                && entry.fit.in_toolset
                 && (entry.fit.gaps.is_empty() || !self.parts.refuses_gaps)
                 && self.is_available(entry)
         });
         let mut tools: Vec<_> = callable.map(|entry| Arc::clone(&entry.registered)).collect();
+        tools.sort_by(|one, other| one.declaration().name.cmp(&other.declaration().name));
+        tools
+    }
+
+    /// Returns the tools that are in quarantine, sorted by name.
+    pub fn quarantined(&self) -> Vec<Arc<Registered>> {
+        let policy = self.policy();
+        let kept = policy.entries.values().filter(|entry| entry.registered.quarantine().is_some());
+        let mut tools: Vec<_> = kept.map(|entry| Arc::clone(&entry.registered)).collect();
         tools.sort_by(|one, other| one.declaration().name.cmp(&other.declaration().name));
         tools
     }
@@ -378,6 +390,7 @@ pub struct RegistryBuilder {
     gate: GateMode,
     deadline: Option<Duration>,
     on_gaps: OnGaps,
+    pins: Option<Pins>,
 }
 
 impl RegistryBuilder {
@@ -447,6 +460,12 @@ impl RegistryBuilder {
         self
     }
 
+    /// Puts pins in force: a tool whose definition is not the accepted one is quarantined.
+    pub fn pins(mut self, pins: Pins) -> Self {
+        self.pins = Some(pins);
+        self
+    }
+
     /// Builds the registry, without tools.
     pub fn build(self) -> Registry {
         let parts = Parts {
@@ -460,6 +479,7 @@ impl RegistryBuilder {
             gate: self.gate,
             deadline: self.deadline.unwrap_or(Duration::from_secs(30)),
             refuses_gaps: self.on_gaps == OnGaps::Refuse,
+            pins: self.pins,
         };
         let policy = Policy::new(self.personality, std::iter::empty(), &parts);
         Registry { parts, policy: RwLock::new(Arc::new(policy)), calls: AtomicU64::new(0) }

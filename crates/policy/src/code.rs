@@ -57,13 +57,15 @@ pub enum Code {
     SecretNotDeclared,
     /// The tool is not in the personality's toolset, or its declaration no longer fits the personality.
     ToolNotPermitted,
+    /// The tool's definition was not accepted, has changed, or looks hostile.
+    ToolQuarantined,
     /// No tool of that name is registered.
     ToolUnknown,
 }
 
 impl Code {
     /// Every code, in alphabetical order.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::ApprovalDenied,
         Self::ApprovalRequired,
         Self::AuditFailed,
@@ -87,6 +89,7 @@ impl Code {
         Self::PathNotReachable,
         Self::SecretNotDeclared,
         Self::ToolNotPermitted,
+        Self::ToolQuarantined,
         Self::ToolUnknown,
     ];
 
@@ -116,6 +119,7 @@ impl Code {
             Self::PathNotReachable => "PATH_NOT_REACHABLE",
             Self::SecretNotDeclared => "SECRET_NOT_DECLARED",
             Self::ToolNotPermitted => "TOOL_NOT_PERMITTED",
+            Self::ToolQuarantined => "TOOL_QUARANTINED",
             Self::ToolUnknown => "TOOL_UNKNOWN",
         }
     }
@@ -152,6 +156,7 @@ impl Code {
             Self::ToolNotPermitted => {
                 "the tool is not in the personality's toolset, or its declaration no longer fits the personality"
             }
+            Self::ToolQuarantined => "the tool's definition was not accepted, has changed, or looks hostile",
             Self::ToolUnknown => "no tool of that name is registered",
         }
     }

@@ -12,4 +12,5 @@ mod corpora;
 mod demo;
 
 mod layers;
+mod pins;
 mod reference;

@@ -52,6 +52,7 @@ fn command() {
         &["call", "--help"],
         &["check", "--help"],
         &["demo", "--help"],
+        &["pins", "--help"],
         &["tools", "--help"],
     ] {
         let name =

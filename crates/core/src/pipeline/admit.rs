@@ -86,6 +86,9 @@ impl Desk<'_> {
         {
             return Err(refusal);
         }
+        if let Some(quarantine) = registered.quarantine() {
+            return Err(quarantine.refusal.clone());
+        }
         let declaration = registered.declaration();
         if declaration.constraints.forbidden && call.asker() == Asker::Model {
             let message = format!("tool `{name}` may be called by code, never by a model");

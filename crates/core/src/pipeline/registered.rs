@@ -10,6 +10,7 @@ use ringfence_policy::{
 use crate::backend::Backends;
 use crate::digest::digest;
 use crate::handle::ScopedEnvironment;
+use crate::pin::{Change, PinStatus, Pins, summed_up};
 use crate::schema::Schema;
 use crate::tool::Tool;
 
@@ -26,11 +27,21 @@ pub struct Registered {
     pub(super) output: Schema,
     pub(super) class: SafetyClass,
     pub(super) digest: Arc<str>,
+    quarantine: Option<Quarantine>,
+}
+
+/// Why a tool may not be called until somebody has looked at it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quarantine {
+    /// The refusal that its calls get.
+    pub refusal: Refusal,
+    /// What differs from the accepted definition, where there is one.
+    pub changes: Vec<Change>,
 }
 
 impl Registered {
     /// Takes a tool in. What is wrong with it is returned all at once.
-    pub(crate) fn new(tool: Arc<dyn Tool>) -> Result<Self, Vec<Gap>> {
+    pub(crate) fn new(tool: Arc<dyn Tool>, pins: Option<&Pins>) -> Result<Self, Vec<Gap>> {
         let declaration = tool.declaration();
         let mut gaps = Vec::new();
         let mut schema = |field: &'static str, document| match Schema::compile(document) {
@@ -59,7 +70,8 @@ impl Registered {
         match (input, output, digest) {
             (Some(input), Some(output), Ok(digest)) => {
                 let class = declaration.class();
-                Ok(Self { input, output, class, digest: digest.into(), tool })
+                let quarantine = quarantine(declaration, &digest, pins);
+                Ok(Self { quarantine, input, output, class, digest: digest.into(), tool })
             }
             _ => Err(gaps),
         }
@@ -74,6 +86,11 @@ impl Registered {
         self.tool.is_available(environment)
     }
 
+    /// Returns why the tool may not be called yet, if so.
+    pub const fn quarantine(&self) -> Option<&Quarantine> {
+        self.quarantine.as_ref()
+    }
+
     /// Returns its class, declared or implied.
     pub const fn class(&self) -> SafetyClass {
         self.class
@@ -83,6 +100,21 @@ impl Registered {
     pub fn digest(&self) -> &str {
         &self.digest
     }
+}
+
+/// Compares a definition with its pin. An accepted definition is free; with pins in force, any other one is not.
+fn quarantine(declaration: &Declaration, digest: &str, pins: Option<&Pins>) -> Option<Quarantine> {
+    let name = &declaration.name;
+    let (message, changes) = match pins?.status(declaration, digest) {
+        PinStatus::Accepted => return None,
+        PinStatus::New => (format!("the definition of `{name}` was not accepted yet"), Vec::new()),
+        PinStatus::Changed(changes) => {
+            let places = summed_up(&changes);
+            (format!("the definition of `{name}` is not the accepted one: {places} changed"), changes)
+        }
+    };
+    let hint = format!("review it with `ringfence pins diff {name}`, then `ringfence pins accept {name}`");
+    Some(Quarantine { refusal: Refusal::new(Code::ToolQuarantined, message).hint(hint), changes })
 }
 
 impl std::fmt::Debug for Registered {

@@ -228,7 +228,7 @@ impl<'a> Builder<'a> {
 }
 
 /// The JSON pointer of a member.
-pub(super) fn child(place: &str, name: &str) -> String {
+pub(crate) fn child(place: &str, name: &str) -> String {
     if name.contains(['~', '/']) {
         format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"))
     } else {

@@ -18,7 +18,7 @@ use serde_json::Value;
 use cost::Cost;
 use dialect::Dialect;
 use graph::Graph;
-pub(crate) use graph::PathMark;
+pub(crate) use graph::{PathMark, child};
 pub(crate) use path_field::{PathFields, for_each_string};
 use pattern::ecma;
 
