@@ -7,7 +7,7 @@ use ringfence::policy::{
     Declaration, Gap, JsonLimits, Personality, Places, Toolbox, Variables, check_examples, parse_json,
     validate_registration,
 };
-use ringfence::{Backends, Environment, HostFiles, RegistrationError, Registry, declared_tool};
+use ringfence::{Backends, Environment, HostFiles, Pins, RegistrationError, Registry, declared_tool};
 use serde_json::Value;
 
 use crate::error::CommandError;
@@ -64,6 +64,31 @@ impl Place {
     /// Returns the directory that relative paths start from.
     pub(crate) fn working_dir(&self) -> Option<PathBuf> {
         self.variables().workspace
+    }
+
+    fn pin_file(&self) -> PathBuf {
+        self.policy.with_extension("pins.json")
+    }
+
+    /// Reads the pin file beside the toolbox, where there is one. A pin file that cannot be trusted stops everything.
+    pub(crate) fn pins(&self) -> Result<Option<Pins>, CommandError> {
+        let path = self.pin_file();
+        if !path.exists() {
+            return Ok(None);
+        }
+        let text = read_text(&path, None)?;
+        Pins::from_json(&text).map(Some).map_err(|error| CommandError::Input {
+            message: format!("`{}`: {error}", path.display()),
+            hint: Some("restore the file, or remove it and accept the tools anew"),
+        })
+    }
+
+    /// Writes the pin file as a whole or not at all.
+    pub(crate) fn write_pins(&self, pins: &Pins) -> Result<(), CommandError> {
+        let path = self.pin_file();
+        let beside = path.with_extension("json.new");
+        let written = std::fs::write(&beside, pins.to_json()).and_then(|()| std::fs::rename(&beside, &path));
+        written.map_err(|error| CommandError::File { verb: "write", path, error, hint: None })
     }
 
     /// Reads the toolbox and finds everything that is wrong with it.
@@ -137,9 +162,30 @@ impl Loaded {
         })
     }
 
+    /// Returns the tools of these names; all of them when there are none.
+    pub(crate) fn named(&self, names: &[String]) -> Result<Vec<&Declaration>, CommandError> {
+        let known = |name: &String| self.declarations.iter().any(|own| own.name.as_str() == name);
+        if let Some(name) = names.iter().find(|name| !known(name)) {
+            return Err(CommandError::Input { message: format!("no tool is named `{name}`"), hint: None });
+        }
+        let wanted = |own: &&Declaration| names.is_empty() || names.iter().any(|name| own.name.as_str() == name);
+        Ok(self.declarations.iter().filter(wanted).collect())
+    }
+
+    /// Returns tools with the digests of their definitions.
+    pub(crate) fn digests(&self, names: &[String]) -> Result<Vec<(&Declaration, String)>, CommandError> {
+        let digest = |declaration| {
+            ringfence::definition_digest(declaration)
+                .map(|digest| (declaration, digest))
+                .map_err(|message| CommandError::Input { message, hint: None })
+        };
+        self.named(names)?.into_iter().map(digest).collect()
+    }
+
     /// Registers every tool, with the backends that the command has.
     pub(crate) fn registry(
         self,
+        pins: Option<Pins>,
         configure: impl FnOnce(ringfence::RegistryBuilder) -> ringfence::RegistryBuilder,
     ) -> Result<Registry, CommandError> {
         let variables = std::env::vars_os()
@@ -148,8 +194,11 @@ impl Loaded {
             .files(HostFiles::new())
             .network(ringfence::egress::Client::builder().build())
             .environment(Environment::new(variables));
-        let registry =
-            configure(Registry::builder().personality(self.personality).backends(backends)).build();
+        let mut builder = Registry::builder().personality(self.personality).backends(backends);
+        if let Some(pins) = pins {
+            builder = builder.pins(pins);
+        }
+        let registry = configure(builder).build();
         for declaration in self.declarations {
             let name = declaration.name.clone();
             let input = |message| CommandError::Input { message, hint: None };

@@ -1,5 +1,6 @@
 //! SHA-256 over canonical JSON (RFC 8785), so that equal things have equal digests wherever they are computed.
 
+use ringfence_policy::Declaration;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -13,6 +14,15 @@ pub(crate) fn digest(value: &impl Serialize) -> Result<String, String> {
     exact(&value)?;
     let bytes = serde_json_canonicalizer::to_vec(&value).map_err(|error| error.to_string())?;
     Ok(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Returns the digest of a tool's whole definition: what is listed, audited, approved and pinned.
+///
+/// # Errors
+///
+/// The definition has no canonical form.
+pub fn definition_digest(declaration: &Declaration) -> Result<String, String> {
+    digest(declaration)
 }
 
 /// Canonical JSON writes numbers as doubles, so that 2^53 and 2^53 + 1 would share a digest.

@@ -68,6 +68,7 @@ pub use backend::{Backends, needs_backends};
 pub use builder::{Missing, ToolBuildError, ToolBuilder, tool};
 pub use builtin::declared_tool;
 pub use context::Context;
+pub use digest::definition_digest;
 pub use error::ToolError;
 pub use event::{AuditSink, Event, MemoryAudit, Observer, Record};
 pub use fs::{Access, DirEntry, Existing, FileKind, FsError, HostFiles, Metadata, ScopedFs};

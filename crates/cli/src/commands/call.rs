@@ -52,7 +52,7 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
     })?;
     let loaded = place.load()?.sound()?;
     let audit = args.audit.as_deref().map(AuditFile::open).transpose()?;
-    let registry = loaded.registry(|builder| match audit {
+    let registry = loaded.registry(place.pins()?, |builder| match audit {
         Some(audit) => builder.audit(Arc::new(audit)),
         None => builder,
     })?;

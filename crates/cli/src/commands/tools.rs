@@ -23,7 +23,7 @@ pub(crate) struct ToolsArgs {
 pub(crate) fn run(args: &ToolsArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
     let loaded = place.load()?.sound()?;
     let personality = loaded.personality.clone();
-    let registry = loaded.registry(|builder| builder)?;
+    let registry = loaded.registry(place.pins()?, |builder| builder)?;
     let mut rows = Vec::new();
     for tool in registry.list() {
         let declaration = tool.declaration();
@@ -47,6 +47,15 @@ pub(crate) fn run(args: &ToolsArgs, place: &Place, out: &mut dyn Write) -> Resul
                 reach(declaration, &personality),
                 first_line(&declaration.description),
             ]);
+        }
+    }
+    for tool in registry.quarantined() {
+        let Some(quarantine) = tool.quarantine() else { continue };
+        let (name, reason) = (&tool.declaration().name, &quarantine.refusal.message);
+        if args.json {
+            writeln!(out, "{}", json!({"name": name, "quarantined": reason, "changes": quarantine.changes}))?;
+        } else {
+            rows.push([name.to_string(), "-".to_owned(), "quarantined".to_owned(), reason.to_string()]);
         }
     }
     if !args.json {
