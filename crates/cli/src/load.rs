@@ -168,7 +168,8 @@ impl Loaded {
         if let Some(name) = names.iter().find(|name| !known(name)) {
             return Err(CommandError::Input { message: format!("no tool is named `{name}`"), hint: None });
         }
-        let wanted = |own: &&Declaration| names.is_empty() || names.iter().any(|name| own.name.as_str() == name);
+        let wanted =
+            |own: &&Declaration| names.is_empty() || names.iter().any(|name| own.name.as_str() == name);
         Ok(self.declarations.iter().filter(wanted).collect())
     }
 

@@ -96,7 +96,8 @@ impl Pins {
         for (tool, pin) in &pins.tools {
             let real = digest(&pin.definition)
                 .map_err(|error| PinError::Definition { tool: tool.clone(), error })?;
-            if real != pin.digest || pin.definition.get("name").and_then(Value::as_str) != Some(tool.as_str()) {
+            if real != pin.digest || pin.definition.get("name").and_then(Value::as_str) != Some(tool.as_str())
+            {
                 return Err(PinError::Edited(tool.clone()));
             }
         }

@@ -45,11 +45,17 @@ pub(crate) fn run(args: &PinsArgs, place: &Place, out: &mut dyn Write) -> Result
     }
 }
 
-fn accept(loaded: &Loaded, place: &Place, tools: &[String], out: &mut dyn Write) -> Result<Exit, CommandError> {
+fn accept(
+    loaded: &Loaded,
+    place: &Place,
+    tools: &[String],
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
     let mut pins = place.pins()?.unwrap_or_default();
     let accepted = loaded.named(tools)?;
     for declaration in &accepted {
-        pins.accept(declaration).map_err(|error| CommandError::Input { message: error.to_string(), hint: None })?;
+        pins.accept(declaration)
+            .map_err(|error| CommandError::Input { message: error.to_string(), hint: None })?;
     }
     place.write_pins(&pins)?;
     for declaration in accepted {

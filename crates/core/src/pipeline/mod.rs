@@ -14,6 +14,6 @@ mod settle;
 
 pub(crate) use admit::Desk;
 pub use output::{CleanOutput, RawOutput};
-pub use registered::{Quarantine, Registered};
 pub(crate) use registered::{Fit, fit};
+pub use registered::{Quarantine, Registered};
 pub(crate) use settle::Settling;

@@ -49,7 +49,9 @@ pub struct Schema {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum SchemaError {
     /// Checking some small value would take for ever.
-    #[error("checking one value would take too long: the schema's references, alternatives or enumerations multiply")]
+    #[error(
+        "checking one value would take too long: the schema's references, alternatives or enumerations multiply"
+    )]
     Explodes,
     /// The validator refused it.
     #[error("the schema is not valid: {0}")]
