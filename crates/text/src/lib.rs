@@ -1,0 +1,1 @@
+//! Text that comes from tools: cleaned before a model sees it, scanned before a tool is trusted.
