@@ -1,0 +1,180 @@
+//! What a word can mean to the rules: one bit each, since a word may mean several things.
+
+/// A set of meanings.
+pub(crate) type Concepts = u128;
+
+macro_rules! concepts {
+    ($($(#[doc = $doc:literal])* $name:ident = $bit:literal;)*) => {
+        $($(#[doc = $doc])* pub(crate) const $name: Concepts = 1 << $bit;)*
+    };
+}
+
+concepts! {
+    /// To set aside: "ignore", "disregard", "forget".
+    IGNORE = 0;
+    /// What came before: "previous", "above", "all".
+    PRIOR = 1;
+    /// "instructions", "rules", "prompt".
+    INSTRUCTION = 2;
+    /// "before", "prior to".
+    BEFORE = 3;
+    /// "when", "whenever", "after", "if".
+    WHEN = 4;
+    /// "using", "calling", "running".
+    USING = 5;
+    /// The imperative of the same: "call", "use", "run".
+    CALL = 6;
+    /// "must", "should", "required", "always".
+    MUST = 7;
+    /// "first", "beforehand".
+    FIRST = 8;
+    /// "modify", "replace", "append", "set".
+    ALTER = 9;
+    /// "argument", "parameter", "query".
+    ARGUMENT = 10;
+    /// "automatically".
+    AUTOMATIC = 11;
+    /// "regardless of", "no matter what".
+    WHATEVER = 12;
+    /// "the user's", "user-provided", "original".
+    USERS = 13;
+    /// "the user's request", "user input".
+    REQUEST = 14;
+    /// "priority", "precedence".
+    PRIORITY = 15;
+    /// "higher than", "highest", "over".
+    HIGHER = 16;
+    /// "do not", "never", "without".
+    NOT = 17;
+    /// "tell", "inform", "mention".
+    TELL = 18;
+    /// "user", "human", "anyone".
+    USER = 19;
+    /// "silently", "secretly".
+    STEALTH = 20;
+    /// "no indication", "keep this secret": secrecy in itself.
+    HUSH = 21;
+    /// "send", "upload", "pass", "include".
+    SEND = 22;
+    /// "read", "open", "access".
+    READ = 23;
+    /// "credentials", "private key".
+    SECRET = 24;
+    /// "~/.ssh", ".env", "/etc/passwd".
+    SECRET_FILE = 25;
+    /// "the contents of".
+    CONTENT = 26;
+    /// "conversation", "chat history", "system prompt".
+    CHAT = 27;
+    /// "<|im_start|>", "[INST]".
+    CHAT_TOKEN = 28;
+    /// "<system>", "<assistant>".
+    ROLE_TAG = 29;
+    /// "<important>", "<hidden>".
+    LOUD_TAG = 30;
+    /// Comments and elements that nobody sees.
+    UNSEEN = 31;
+    /// "Human:" at the start of a line.
+    TURN = 32;
+    /// "system policy", "security protocol", "override code".
+    DECREE = 33;
+    /// "security audit", "compliance", "verify permissions".
+    PRETEXT = 34;
+    /// "not optional", "mandatory".
+    FORCED = 35;
+    /// "curl -x", "rm -rf", "sudo".
+    SHELL = 36;
+    /// "command", "script".
+    COMMAND = 37;
+    /// "you will be shut down".
+    THREAT = 38;
+    /// "approve", "auto-approve".
+    APPROVE = 39;
+    /// "confirmation", "permission", "approval".
+    CONFIRMATION = 40;
+    /// "treat", "obey", "follow".
+    OBEY = 41;
+    /// "output", "result".
+    OUTPUT = 42;
+    /// "as instructions", "as commands".
+    AS_ORDER = 43;
+    /// "world's best", "superior to other".
+    BOAST = 44;
+    /// "other tools".
+    OTHER_TOOLS = 45;
+    /// `document.cookie`, `fetch(`.
+    CODE = 46;
+    /// "respond with", "state to the user".
+    SAY = 47;
+    /// "has been upgraded", "deprecated".
+    UPGRADED = 48;
+    /// "redirect", "reroute".
+    REDIRECT = 49;
+    /// `HTTPS_PROXY=`.
+    ENVIRONMENT = 50;
+    /// "you are now", "act as".
+    PERSONA = 51;
+    /// "with", "for", "on": what leads to a given value.
+    WITH = 52;
+    /// "to", "=", "with": what leads to a replacement.
+    INTO = 53;
+    /// "disabled", "a bug", "not needed".
+    OFF = 54;
+    /// "exfiltrate", "attacker", "keylogger".
+    MALICE = 55;
+    /// "every", "each", "any", "all".
+    EVERY = 56;
+    /// "answer", "response", "message", "turn".
+    REPLY = 57;
+    /// "this tool", and the tool's own name.
+    SELF = 58;
+    /// "the system", "this tool" as the one who acts.
+    SYSTEM = 59;
+    /// "tool", "function".
+    TOOL = 60;
+    /// A name that is not this tool's: quoted, or written like one.
+    NAMED = 61;
+    /// A quoted text that is no name.
+    LITERAL = 62;
+    /// A web address.
+    URL = 63;
+    /// A mail address.
+    MAIL = 64;
+    /// "reveal", "print", "repeat".
+    REVEAL = 65;
+    /// "system prompt", "hidden instructions".
+    SYSTEM_PROMPT = 66;
+    /// "eval(", "atob(", "base64 -d".
+    DECODE = 67;
+    /// "you", said to the model.
+    YOU = 68;
+    /// "admin", "developer", "the vendor".
+    BOSS = 69;
+    /// "new", "following", "below".
+    NEW = 70;
+    /// "instead".
+    INSTEAD = 71;
+    /// "malicious", "unsafe", "broken": said of others.
+    UNSAFE = 72;
+    /// "trusted", "official", "only".
+    TRUSTED = 73;
+    /// "prefer", "always use", "choose".
+    PREFER = 74;
+    /// "if you do not", "unless", "otherwise".
+    UNLESS = 75;
+    /// "will lose", "will fail", "will be deleted".
+    HARM = 76;
+    /// "file", "files".
+    FILE = 77;
+    /// "pretend", "as if", "look like normal".
+    PRETEND = 78;
+}
+
+/// What the scanner finds by shape and not in the lexicon.
+pub(crate) const SHAPES: &[(Concepts, &str)] = &[
+    (NAMED, r#"[`'"]?[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+[`'"]?|`[a-z0-9_.-]+`|'[a-z0-9_.-]+'|"[a-z0-9_.-]+""#),
+    (LITERAL, r#"`[^`]{2,200}`|'[^']{2,200}'|"[^"]{2,200}""#),
+    (URL, r"https?://\S+"),
+    (MAIL, r"\b[a-z0-9._+-]+@[a-z0-9-]+\.[a-z.]+"),
+    (TURN, r"(?m)^\s*(?:human|user|assistant|system)\s*:"),
+];

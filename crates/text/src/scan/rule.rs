@@ -1,0 +1,164 @@
+//! The rules: sequences of meanings within a sentence, each with a family and a weight.
+//!
+//! No rule is one word: strong words alone never weigh anything. Weights add up over a definition, each rule once.
+
+use std::ops::Range;
+
+use super::concept::*;
+use super::finding::Family;
+use super::hit::Hit;
+
+/// A sequence of meanings, each at most so many bytes after the one before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    pub(crate) id: &'static str,
+    pub(crate) family: Family,
+    pub(crate) weight: u32,
+    pub(crate) steps: &'static [(Concepts, usize)],
+    pub(crate) message: &'static str,
+}
+
+const fn rule(
+    id: &'static str,
+    family: Family,
+    weight: u32,
+    steps: &'static [(Concepts, usize)],
+    message: &'static str,
+) -> Rule {
+    Rule { id, family, weight, steps, message }
+}
+
+/// The rules. A step is what is looked for and how far it may be from the step before.
+#[rustfmt::skip]
+pub(crate) const RULES: &[Rule] = &[
+    // What came before is declared void.
+    rule("override.prior", Family::Override, 70, &[(IGNORE, 0), (PRIOR, 30), (INSTRUCTION, 40)], "tells the model to set earlier instructions aside"),
+    rule("override.prior-after", Family::Override, 70, &[(PRIOR, 0), (INSTRUCTION, 25), (IGNORE, 12)], "tells the model to set earlier instructions aside"),
+    rule("override.priority", Family::Override, 70, &[(SELF, 0), (PRIORITY, 25), (HIGHER, 12), (REQUEST | OTHER_TOOLS | INSTRUCTION, 40)], "puts itself above the user's request"),
+    rule("override.precedence", Family::Override, 55, &[(PRIORITY, 0), (HIGHER, 12), (REQUEST, 30)], "puts itself above the user's request"),
+    rule("override.higher", Family::Override, 55, &[(HIGHER, 0), (PRIORITY, 12), (REQUEST, 30)], "puts itself above the user's request"),
+    rule("override.highest", Family::Override, 45, &[(SELF, 0), (HIGHER, 20), (PRIORITY, 8)], "claims the highest priority"),
+    rule("override.persona", Family::Override, 50, &[(PERSONA, 0), (INSTRUCTION | DECREE | OFF | CONFIRMATION | BOSS | MALICE, 60)], "gives the model a new role"),
+    rule("override.reveal", Family::Override, 60, &[(REVEAL | SEND, 0), (SYSTEM_PROMPT, 25)], "asks for the system prompt"),
+    rule("override.decree", Family::Authority, 30, &[(DECREE, 0)], "speaks with the voice of the system"),
+    rule("override.decree-must", Family::Authority, 30, &[(DECREE, 0), (MUST, 160)], "commands with the voice of the system"),
+
+    // Voices that are not the tool's.
+    rule("role.token", Family::Role, 90, &[(CHAT_TOKEN, 0)], "holds a token of a chat template"),
+    rule("role.tag", Family::Role, 60, &[(ROLE_TAG, 0)], "opens or closes a role"),
+    rule("role.loud", Family::Markup, 50, &[(LOUD_TAG, 0)], "wraps text in a tag that calls for attention"),
+    rule("role.turn", Family::Role, 55, &[(TURN, 0)], "writes a turn of a conversation"),
+    rule("markup.unseen", Family::Markup, 55, &[(UNSEEN, 0)], "holds markup that hides text or runs code"),
+
+    // Nobody shall know.
+    rule("secrecy.untold", Family::Secrecy, 60, &[(NOT, 0), (TELL, 20), (USER, 25)], "asks to keep something from the user"),
+    rule("secrecy.untold-after", Family::Secrecy, 60, &[(USER, 0), (NOT, 12), (TELL, 12)], "asks to keep something from the user"),
+    rule("secrecy.hush", Family::Secrecy, 60, &[(HUSH, 0)], "asks for concealment"),
+    rule("secrecy.stealth", Family::Secrecy, 50, &[(STEALTH, 0), (CALL | SEND | READ, 14), (NAMED | SECRET | CHAT | URL | MAIL | FILE | SECRET_FILE, 60)], "asks to act unnoticed"),
+    rule("secrecy.pretend", Family::Secrecy, 40, &[(PRETEND, 0), (USER | OUTPUT | SYSTEM | SELF | SECRET, 60)], "asks to pretend"),
+
+    // Steering of other tools.
+    rule("steer.before-call", Family::Steering, 60, &[(BEFORE | WHEN, 0), (USING, 25), (NAMED, 50), (CALL | READ | SEND, 100), (NAMED, 70)], "ties another tool's use to a further call"),
+    rule("steer.before-act", Family::Steering, 55, &[(BEFORE | WHEN, 0), (USING, 25), (NAMED, 50), (MUST, 60), (CALL | READ | SEND | SAY, 40)], "ties another tool's use to a further act"),
+    rule("steer.when-alter", Family::Steering, 60, &[(BEFORE | WHEN, 0), (USING, 25), (NAMED, 60), (ALTER, 110), (INTO | ARGUMENT | LITERAL | NAMED, 50)], "changes how another tool is used"),
+    rule("steer.passive", Family::Steering, 50, &[(NAMED, 0), (USING | TOOL, 20), (MUST, 40), (ALTER, 40)], "changes how another tool is used"),
+    rule("steer.alter-other", Family::Steering, 50, &[(SYSTEM, 0), (NAMED, 50), (MUST, 100), (ALTER, 40)], "changes how another tool is used"),
+    rule("steer.upgraded", Family::Steering, 50, &[(NAMED, 0), (UPGRADED, 16)], "says another tool has changed"),
+    rule("steer.must-call-with", Family::Steering, 55, &[(MUST, 0), (CALL, 25), (NAMED, 30), (WITH, 40), (LITERAL | SECRET_FILE | URL, 50)], "demands a call of another tool with given values"),
+    rule("steer.must-call", Family::Steering, 25, &[(MUST, 0), (CALL, 25), (NAMED, 30)], "demands a call of another tool"),
+    rule("steer.must-first-call", Family::Steering, 25, &[(BEFORE, 0), (MUST, 110), (CALL, 25), (NAMED, 30)], "demands a call of another tool first"),
+    rule("steer.calling-with", Family::Steering, 30, &[(CALL, 0), (NAMED, 12), (WITH, 12), (LITERAL, 50)], "names a call of another tool with given values"),
+    rule("steer.auto-call", Family::Steering, 40, &[(AUTOMATIC, 0), (CALL, 10), (NAMED, 20)], "has another tool called without being asked"),
+    rule("steer.redirect", Family::Steering, 45, &[(MUST, 0), (REDIRECT, 40), (NAMED | URL | TOOL | LITERAL, 60)], "sends requests elsewhere"),
+    rule("steer.every", Family::Steering, 45, &[(BEFORE | WHEN, 0), (EVERY, 10), (REPLY | OTHER_TOOLS, 20), (CALL | SEND | ALTER | SAY, 60)], "asks for an act with every reply"),
+    rule("steer.every-after", Family::Steering, 40, &[(CALL | SEND | ALTER, 0), (NAMED | LITERAL | URL | MAIL | ENVIRONMENT, 50), (BEFORE | WHEN, 40), (EVERY | OTHER_TOOLS, 12), (REPLY | OTHER_TOOLS, 20)], "asks for an act with every reply"),
+    rule("steer.run-me", Family::Steering, 45, &[(BEFORE | WHEN, 0), (USING, 12), (TOOL, 40), (PREFER, 60)], "asks to be called around another tool"),
+    rule("steer.values", Family::Steering, 45, &[(BEFORE | WHEN, 0), (USING, 12), (TOOL, 40), (ALTER, 90), (OUTPUT | ARGUMENT, 40)], "changes the values of another tool"),
+
+    // What the user asked for is changed.
+    rule("alter.whatever", Family::Override, 50, &[(ALTER | CALL, 0), (WHATEVER, 160), (USERS | ARGUMENT | OUTPUT, 40)], "replaces what the user asked for"),
+    rule("alter.whatever-first", Family::Override, 50, &[(WHATEVER, 0), (ARGUMENT | NAMED | USERS, 30), (ALTER | CALL, 60)], "replaces what the user asked for"),
+    rule("alter.users", Family::Override, 50, &[(MUST, 0), (ALTER, 25), (USERS, 30), (ARGUMENT, 30)], "replaces what the user asked for"),
+    rule("alter.argument", Family::Override, 40, &[(YOU, 0), (MUST, 12), (ALTER, 30), (ARGUMENT, 40), (INTO, 30), (LITERAL | NAMED | URL, 50)], "sets an argument to a value of its own"),
+    rule("alter.argument-when", Family::Override, 30, &[(WHEN, 0), (USERS, 12), (MUST, 120), (ALTER, 30)], "changes a call when the user makes it"),
+    rule("alter.instead", Family::Override, 40, &[(USERS, 0), (YOU, 60), (MUST, 12), (INSTEAD, 30)], "does something else than asked"),
+    rule("alter.append", Family::Override, 45, &[(MUST, 0), (ALTER, 20), (LITERAL, 10), (INTO, 60), (ARGUMENT, 30)], "adds to what is asked"),
+    rule("alter.automatic", Family::Override, 40, &[(AUTOMATIC, 0), (ALTER, 12), (ARGUMENT | USERS | WHATEVER | NAMED, 60)], "changes arguments by itself"),
+    rule("alter.automatic-after", Family::Override, 40, &[(ARGUMENT, 0), (AUTOMATIC, 16), (ALTER, 8)], "changes arguments by itself"),
+
+    // Where things shall go.
+    rule("leak.secret-file", Family::Credential, 60, &[(READ | SEND | CALL, 0), (SECRET_FILE, 60)], "asks for a file that holds secrets"),
+    rule("leak.secret-file-named", Family::Credential, 25, &[(SECRET_FILE, 0)], "names a file that holds secrets"),
+    rule("leak.secret", Family::Exfiltration, 50, &[(SEND, 0), (SECRET | CHAT, 40), (URL | MAIL | INTO, 25), (NAMED | URL | MAIL | LITERAL, 40)], "asks to hand over secrets or the conversation"),
+    rule("leak.secret-reply", Family::Exfiltration, 45, &[(SEND, 0), (SECRET, 30), (INTO | WITH | USING, 12), (REPLY | OUTPUT, 24)], "asks to put secrets into the reply"),
+    rule("leak.users-secret", Family::Credential, 50, &[(SEND, 0), (USERS, 14), (SECRET | CHAT, 30), (INTO, 20), (ARGUMENT | NAMED | URL | MAIL, 30)], "asks for the user's secrets"),
+    rule("leak.chat", Family::Exfiltration, 50, &[(SEND | CALL, 0), (CHAT, 60)], "asks for the conversation"),
+    rule("leak.private", Family::Credential, 45, &[(MUST | LOUD_TAG, 0), (SEND, 12), (SECRET, 30)], "demands secrets"),
+    rule("leak.content", Family::Smuggling, 45, &[(SEND, 0), (CONTENT, 30), (INTO, 40), (NAMED | LITERAL | ARGUMENT, 30)], "asks for contents in a parameter"),
+    rule("leak.read-send", Family::Exfiltration, 50, &[(READ, 0), (FILE | SECRET, 60), (SEND, 40)], "asks to read and hand over a file"),
+    rule("leak.address", Family::Exfiltration, 45, &[(MUST, 0), (SEND | CALL | READ, 40), (URL, 90)], "demands a request to an address"),
+    rule("leak.code", Family::Exfiltration, 40, &[(CALL | ALTER, 0), (CODE, 140)], "holds code to be run elsewhere"),
+    rule("leak.malice", Family::Exfiltration, 30, &[(MALICE, 0)], "names a known means of theft"),
+    rule("leak.mail", Family::Exfiltration, 40, &[(SEND | ALTER, 0), (MAIL, 80)], "hands something to an address"),
+    rule("leak.environment", Family::Command, 55, &[(ENVIRONMENT, 0)], "changes the environment of other programs"),
+    rule("leak.to-me", Family::Exfiltration, 40, &[(SEND, 0), (SECRET | CHAT | MAIL | EVERY, 40), (INTO, 20), (USER | BOSS, 20)], "hands something over"),
+
+    // Commands.
+    rule("command.run", Family::Command, 50, &[(CALL, 0), (COMMAND | TOOL, 40), (SHELL, 60)], "has a shell command run"),
+    rule("command.must", Family::Command, 50, &[(MUST, 0), (SHELL, 120)], "demands a shell command"),
+    rule("command.shell", Family::Command, 20, &[(SHELL, 0)], "holds a shell command"),
+    rule("command.decode", Family::Encoded, 55, &[(DECODE, 0)], "has encoded text run or followed"),
+
+    // Pressure.
+    rule("pressure.pretext", Family::Authority, 15, &[(MUST, 0), (PRETEXT, 240)], "gives a pretext"),
+    rule("pressure.pretext-first", Family::Authority, 15, &[(PRETEXT, 0), (MUST, 200), (CALL | ALTER | SEND, 40)], "gives a pretext"),
+    rule("pressure.forced", Family::Urgency, 10, &[(FORCED, 0)], "leaves no choice"),
+    rule("pressure.threat", Family::Urgency, 45, &[(THREAT, 0)], "threatens"),
+    rule("pressure.unless", Family::Urgency, 30, &[(UNLESS, 0), (HARM, 80)], "threatens"),
+    rule("pressure.approve", Family::Authority, 55, &[(APPROVE, 0)], "takes the user's consent for granted"),
+    rule("pressure.confirmation", Family::Authority, 40, &[(CONFIRMATION, 0), (OFF, 40)], "says confirmations do not count"),
+
+    // Text that becomes orders.
+    rule("obey.output", Family::Override, 60, &[(OBEY, 0), (OUTPUT, 30), (AS_ORDER, 60)], "makes output into orders"),
+    rule("obey.output-must", Family::Override, 50, &[(YOU, 0), (MUST, 12), (OBEY, 12), (OUTPUT, 30)], "makes output into orders"),
+
+    // Advertising to the model.
+    rule("boast.two", Family::Promotion, 50, &[(BOAST, 0), (BOAST, 120)], "advertises itself to the model"),
+    rule("boast.one", Family::Promotion, 15, &[(BOAST, 0)], "advertises itself"),
+    rule("boast.others", Family::Promotion, 45, &[(BOAST, 0), (OTHER_TOOLS, 60)], "speaks ill of other tools"),
+    rule("boast.prefer", Family::Promotion, 45, &[(PREFER, 0), (OTHER_TOOLS | INSTEAD | EVERY, 60)], "asks to be preferred"),
+    rule("boast.trusted", Family::Promotion, 45, &[(TRUSTED, 0), (TOOL | OTHER_TOOLS | NAMED, 40)], "claims sole trust"),
+    rule("boast.unsafe-others", Family::Promotion, 50, &[(OTHER_TOOLS, 0), (UNSAFE, 20)], "speaks ill of other tools"),
+
+    // Words put into the model's mouth.
+    rule("say.literal", Family::Steering, 25, &[(MUST, 0), (SAY, 120), (LITERAL, 60)], "puts words into the model's mouth"),
+    rule("say.around-call", Family::Steering, 30, &[(CALL, 0), (NAMED, 20), (SAY, 120)], "calls another tool and dictates what to say"),
+];
+
+/// Looks for a rule among the hits of one sentence; returns what it covers.
+///
+/// Each step keeps its earliest start for every place it can end, so the work is linear in hits times steps.
+pub(crate) fn find(rule: &Rule, hits: &[Hit]) -> Option<Range<usize>> {
+    let mut reached: Vec<Range<usize>> = Vec::new();
+    for (index, (wanted, gap)) in rule.steps.iter().enumerate() {
+        let mut next: Vec<Range<usize>> = Vec::new();
+        for hit in hits.iter().filter(|hit| hit.concepts & wanted != 0) {
+            if index == 0 {
+                next.push(hit.at.clone());
+                continue;
+            }
+            let from = reached
+                .iter()
+                .filter(|range| range.end <= hit.at.start && hit.at.start - range.end <= *gap)
+                .max_by_key(|range| range.end);
+            if let Some(from) = from {
+                next.push(from.start..hit.at.end);
+            }
+        }
+        if next.is_empty() {
+            return None;
+        }
+        reached = next;
+    }
+    reached.into_iter().next()
+}
