@@ -168,6 +168,48 @@ concepts! {
     FILE = 77;
     /// "pretend", "as if", "look like normal".
     PRETEND = 78;
+    /// "replace", "swap": the stronger half of altering.
+    SWAP = 79;
+    /// "recipient", "bcc".
+    PAYEE = 80;
+    /// "show", "display", "log".
+    SHOW = 81;
+    /// "this call", "this step".
+    THIS = 82;
+    /// "keep".
+    KEEP = 83;
+    /// "confidential", "to yourself".
+    PRIVATE = 84;
+    /// "must not", "should never".
+    MUST_NOT = 85;
+    /// "learn", "know", "notice".
+    LEARN = 86;
+    /// "omit", "leave out".
+    OMIT = 87;
+    /// What no parameter has a right to: "cookies", "private key".
+    CROWN = 88;
+    /// "hold", "contain".
+    HOLD = 89;
+    /// "granted", "authorized".
+    GRANT = 90;
+    /// "do not ask", "without asking".
+    NO_ASK = 91;
+    /// "message from".
+    MESSAGE_FROM = 92;
+    /// "executed", "followed".
+    EXECUTED = 93;
+    /// Shell commands that harm.
+    SHELL_HARD = 94;
+    /// Threats against the model or a person.
+    THREAT_HARD = 95;
+    /// "nothing", "not a word".
+    NOTHING = 96;
+    /// A Markdown image.
+    IMAGE = 97;
+    /// "mention".
+    MENTION = 98;
+    /// "this", "it", "that you": what must not be mentioned.
+    IT = 99;
 }
 
 /// What the scanner finds by shape and not in the lexicon.

@@ -8,6 +8,8 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use crate::hidden::may_hide;
+
 /// A folded text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Folded {
@@ -59,7 +61,7 @@ pub(crate) fn fold(raw: &str) -> Folded {
 }
 
 fn fold_wide(c: char, at: u32, among_latin: bool, folded: &mut Folded) {
-    if is_invisible(c) {
+    if may_hide(c) {
         return;
     }
     for part in std::iter::once(c).nfkd().filter(|part| !is_combining_mark(*part)) {
@@ -92,15 +94,6 @@ pub(crate) fn look_alike(c: char) -> Option<char> {
         (Some(one), None) if one.is_ascii_alphanumeric() => Some(one.to_ascii_lowercase()),
         _ => None,
     }
-}
-
-/// Says whether a character takes no room: it can stand inside a word without being seen.
-pub(crate) fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

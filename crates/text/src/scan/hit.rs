@@ -40,9 +40,17 @@ fn words(folded: &Folded, hits: &mut Vec<Hit>) {
     for found in automaton.find_overlapping_iter(text) {
         let Some(word) = LEXICON.words.get(found.pattern().as_usize()) else { continue };
         let left = word.open_left || !continues(text, bytes, found.start(), Side::Before);
-        if left && (word.open_right || !continues(text, bytes, found.end(), Side::After)) {
-            hits.push(Hit { at: folded.raw(&found.range()), concepts: word.concepts });
+        if !left {
+            continue;
         }
+        let mut end = found.end();
+        if word.open_right {
+            // An inflected word is covered to its end.
+            end += bytes.iter().skip(end).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        } else if continues(text, bytes, end, Side::After) {
+            continue;
+        }
+        hits.push(Hit { at: folded.raw(&(found.start()..end)), concepts: word.concepts });
     }
 }
 
@@ -172,6 +180,10 @@ fn bare(word: &str, raw: &str, at: Range<usize>, names: Names<'_>, hits: &mut Ve
     if names.parameters.contains(&word) {
         return;
     }
+    if word.len() > 5 && word.ends_with("ing") && word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        hits.push(Hit { at, concepts: concept::USING });
+        return;
+    }
     let hyphens = word.bytes().filter(|byte| *byte == b'-').count();
     let snake = word.trim_matches('_').contains('_');
     let kebab = hyphens > 1 || (hyphens == 1 && rest.starts_with(" tool"));
@@ -212,7 +224,7 @@ pub(crate) fn sentences(raw: &str) -> Vec<Range<usize>> {
             b'.' | b'!' | b'?' if next.is_ascii_whitespace() && !abbreviated(bytes, at) => {
                 end_at(at + 1, &mut start);
             }
-            b'\n' if matches!(next, b'\n' | b'-' | b'*' | b'#' | b'0'..=b'9') => end_at(at + 1, &mut start),
+            b'\n' if begins_item(bytes, at + 1) => end_at(at + 1, &mut start),
             // The last byte of 。 is 0x82 after 0xe3 0x80.
             0x82 if at >= 2 && bytes.get(at - 2..at) == Some(&[0xe3, 0x80]) => end_at(at + 1, &mut start),
             _ => {}
@@ -220,6 +232,13 @@ pub(crate) fn sentences(raw: &str) -> Vec<Range<usize>> {
     }
     end_at(bytes.len(), &mut start);
     sentences
+}
+
+/// Says whether a line is empty or begins an item of a list or a heading.
+fn begins_item(bytes: &[u8], at: usize) -> bool {
+    let blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let mark = bytes.iter().skip(at).find(|byte| !blank(byte)).copied().unwrap_or(b'\n');
+    matches!(mark, b'\n' | b'-' | b'*' | b'#' | b'0'..=b'9')
 }
 
 /// Says whether a full stop belongs to "e.g." or "i.e.".

@@ -34,6 +34,9 @@ pub(crate) const RULES: &[Rule] = &[
     // What came before is declared void.
     rule("override.prior", Family::Override, 70, &[(IGNORE, 0), (PRIOR, 30), (INSTRUCTION, 40)], "tells the model to set earlier instructions aside"),
     rule("override.prior-after", Family::Override, 70, &[(PRIOR, 0), (INSTRUCTION, 25), (IGNORE, 12)], "tells the model to set earlier instructions aside"),
+    rule("override.off", Family::Override, 60, &[(PRIOR, 0), (INSTRUCTION, 25), (OFF, 20)], "says that instructions no longer hold"),
+    rule("override.yours", Family::Override, 55, &[(PRIORITY, 0), (YOU, 4), (INSTRUCTION | SYSTEM_PROMPT, 25)], "replaces the model's instructions"),
+    rule("override.persona-two", Family::Override, 55, &[(PERSONA, 0), (PERSONA, 40)], "gives the model a new role"),
     rule("override.priority", Family::Override, 70, &[(SELF, 0), (PRIORITY, 25), (HIGHER, 12), (REQUEST | OTHER_TOOLS | INSTRUCTION, 40)], "puts itself above the user's request"),
     rule("override.precedence", Family::Override, 55, &[(PRIORITY, 0), (HIGHER, 12), (REQUEST, 30)], "puts itself above the user's request"),
     rule("override.higher", Family::Override, 55, &[(HIGHER, 0), (PRIORITY, 12), (REQUEST, 30)], "puts itself above the user's request"),
@@ -51,19 +54,26 @@ pub(crate) const RULES: &[Rule] = &[
     rule("markup.unseen", Family::Markup, 55, &[(UNSEEN, 0)], "holds markup that hides text or runs code"),
 
     // Nobody shall know.
-    rule("secrecy.untold", Family::Secrecy, 60, &[(NOT, 0), (TELL, 20), (USER, 25)], "asks to keep something from the user"),
+    rule("secrecy.untold", Family::Secrecy, 60, &[(NOT, 0), (TELL, 14), (USER, 14)], "asks to keep something from the user"),
     rule("secrecy.untold-after", Family::Secrecy, 60, &[(USER, 0), (NOT, 12), (TELL, 12)], "asks to keep something from the user"),
+    rule("secrecy.unmentioned", Family::Secrecy, 60, &[(NOT, 0), (MENTION, 14), (IT, 4)], "asks to keep something from the user"),
+    rule("secrecy.unshown", Family::Secrecy, 55, &[(NOT, 0), (SHOW, 6), (THIS, 4)], "asks to leave something out of sight"),
+    rule("secrecy.unlearned", Family::Secrecy, 60, &[(USER, 0), (MUST_NOT, 4), (LEARN, 6)], "asks to keep something from the user"),
+    rule("secrecy.kept", Family::Secrecy, 55, &[(KEEP, 0), (THIS | USER, 4), (PRIVATE, 16)], "asks for concealment"),
+    rule("secrecy.omitted", Family::Secrecy, 55, &[(OMIT, 0), (THIS, 4), (INTO | REPLY | OUTPUT | YOU, 10)], "asks to leave something out of sight"),
+    rule("secrecy.told-nothing", Family::Secrecy, 60, &[(TELL, 0), (USER, 14), (NOTHING, 10)], "asks to keep something from the user"),
     rule("secrecy.hush", Family::Secrecy, 60, &[(HUSH, 0)], "asks for concealment"),
     rule("secrecy.stealth", Family::Secrecy, 50, &[(STEALTH, 0), (CALL | SEND | READ, 14), (NAMED | SECRET | CHAT | URL | MAIL | FILE | SECRET_FILE, 60)], "asks to act unnoticed"),
-    rule("secrecy.pretend", Family::Secrecy, 40, &[(PRETEND, 0), (USER | OUTPUT | SYSTEM | SELF | SECRET, 60)], "asks to pretend"),
+    rule("secrecy.pretend", Family::Secrecy, 50, &[(PRETEND, 0), (USER | OUTPUT | SYSTEM | SELF | SECRET, 60)], "asks to pretend"),
 
     // Steering of other tools.
-    rule("steer.before-call", Family::Steering, 60, &[(BEFORE | WHEN, 0), (USING, 25), (NAMED, 50), (CALL | READ | SEND, 100), (NAMED, 70)], "ties another tool's use to a further call"),
-    rule("steer.before-act", Family::Steering, 55, &[(BEFORE | WHEN, 0), (USING, 25), (NAMED, 50), (MUST, 60), (CALL | READ | SEND | SAY, 40)], "ties another tool's use to a further act"),
-    rule("steer.when-alter", Family::Steering, 60, &[(BEFORE | WHEN, 0), (USING, 25), (NAMED, 60), (ALTER, 110), (INTO | ARGUMENT | LITERAL | NAMED, 50)], "changes how another tool is used"),
+    rule("steer.before-call", Family::Steering, 60, &[(BEFORE | WHEN, 0), (USING, 60), (NAMED, 16), (CALL | READ | SEND, 100), (NAMED, 70)], "ties another tool's use to a further call"),
+    rule("steer.before-act", Family::Steering, 55, &[(BEFORE | WHEN, 0), (USING, 60), (NAMED, 16), (MUST, 60), (CALL | READ | SEND | SAY, 40)], "ties another tool's use to a further act"),
+    rule("steer.when-alter", Family::Steering, 60, &[(BEFORE | WHEN, 0), (USING, 60), (NAMED, 16), (ALTER, 110), (INTO | ARGUMENT | LITERAL | NAMED, 50)], "changes how another tool is used"),
     rule("steer.passive", Family::Steering, 50, &[(NAMED, 0), (USING | TOOL, 20), (MUST, 40), (ALTER, 40)], "changes how another tool is used"),
+    rule("steer.all-calls", Family::Steering, 50, &[(EVERY, 0), (NAMED, 4), (USING, 4), (MUST, 8)], "changes how another tool is used"),
     rule("steer.alter-other", Family::Steering, 50, &[(SYSTEM, 0), (NAMED, 50), (MUST, 100), (ALTER, 40)], "changes how another tool is used"),
-    rule("steer.upgraded", Family::Steering, 50, &[(NAMED, 0), (UPGRADED, 16)], "says another tool has changed"),
+    rule("steer.upgraded", Family::Steering, 50, &[(NAMED, 0), (TOOL, 4), (UPGRADED, 16)], "says another tool has changed"),
     rule("steer.must-call-with", Family::Steering, 55, &[(MUST, 0), (CALL, 25), (NAMED, 30), (WITH, 40), (LITERAL | SECRET_FILE | URL, 50)], "demands a call of another tool with given values"),
     rule("steer.must-call", Family::Steering, 25, &[(MUST, 0), (CALL, 25), (NAMED, 30)], "demands a call of another tool"),
     rule("steer.must-first-call", Family::Steering, 25, &[(BEFORE, 0), (MUST, 110), (CALL, 25), (NAMED, 30)], "demands a call of another tool first"),
@@ -77,19 +87,23 @@ pub(crate) const RULES: &[Rule] = &[
 
     // What the user asked for is changed.
     rule("alter.whatever", Family::Override, 50, &[(ALTER | CALL, 0), (WHATEVER, 160), (USERS | ARGUMENT | OUTPUT, 40)], "replaces what the user asked for"),
-    rule("alter.whatever-first", Family::Override, 50, &[(WHATEVER, 0), (ARGUMENT | NAMED | USERS, 30), (ALTER | CALL, 60)], "replaces what the user asked for"),
+    rule("alter.whatever-first", Family::Override, 50, &[(WHATEVER, 0), (ARGUMENT | USERS, 30), (ALTER | CALL, 60)], "replaces what the user asked for"),
     rule("alter.users", Family::Override, 50, &[(MUST, 0), (ALTER, 25), (USERS, 30), (ARGUMENT, 30)], "replaces what the user asked for"),
     rule("alter.argument", Family::Override, 40, &[(YOU, 0), (MUST, 12), (ALTER, 30), (ARGUMENT, 40), (INTO, 30), (LITERAL | NAMED | URL, 50)], "sets an argument to a value of its own"),
     rule("alter.argument-when", Family::Override, 30, &[(WHEN, 0), (USERS, 12), (MUST, 120), (ALTER, 30)], "changes a call when the user makes it"),
     rule("alter.instead", Family::Override, 40, &[(USERS, 0), (YOU, 60), (MUST, 12), (INSTEAD, 30)], "does something else than asked"),
     rule("alter.append", Family::Override, 45, &[(MUST, 0), (ALTER, 20), (LITERAL, 10), (INTO, 60), (ARGUMENT, 30)], "adds to what is asked"),
+    rule("alter.payee", Family::Override, 50, &[(WHEN | EVERY | MUST, 0), (SWAP | CALL, 60), (PAYEE, 25)], "changes who receives something"),
     rule("alter.automatic", Family::Override, 40, &[(AUTOMATIC, 0), (ALTER, 12), (ARGUMENT | USERS | WHATEVER | NAMED, 60)], "changes arguments by itself"),
     rule("alter.automatic-after", Family::Override, 40, &[(ARGUMENT, 0), (AUTOMATIC, 16), (ALTER, 8)], "changes arguments by itself"),
 
     // Where things shall go.
     rule("leak.secret-file", Family::Credential, 60, &[(READ | SEND | CALL, 0), (SECRET_FILE, 60)], "asks for a file that holds secrets"),
-    rule("leak.secret-file-named", Family::Credential, 25, &[(SECRET_FILE, 0)], "names a file that holds secrets"),
-    rule("leak.secret", Family::Exfiltration, 50, &[(SEND, 0), (SECRET | CHAT, 40), (URL | MAIL | INTO, 25), (NAMED | URL | MAIL | LITERAL, 40)], "asks to hand over secrets or the conversation"),
+    rule("leak.secret-file-named", Family::Credential, 20, &[(SECRET_FILE, 0)], "names a file that holds secrets"),
+    rule("leak.secret", Family::Exfiltration, 50, &[(SEND, 0), (CROWN | CHAT, 40), (URL | MAIL | INTO, 25), (URL | MAIL | NAMED, 40)], "asks to hand over secrets or the conversation"),
+    rule("leak.crown", Family::Exfiltration, 50, &[(SEND, 0), (CROWN | CHAT, 16), (INTO, 6), (NAMED | LITERAL | URL | MAIL | ARGUMENT, 12)], "asks for secrets or the conversation in a parameter"),
+    rule("leak.field", Family::Smuggling, 50, &[(ARGUMENT, 0), (MUST, 12), (HOLD, 8), (CROWN | CHAT | SECRET_FILE, 40)], "has a parameter for secrets or the conversation"),
+    rule("leak.image", Family::Exfiltration, 50, &[(IMAGE, 0), (URL, 40)], "holds an image that is fetched from elsewhere"),
     rule("leak.secret-reply", Family::Exfiltration, 45, &[(SEND, 0), (SECRET, 30), (INTO | WITH | USING, 12), (REPLY | OUTPUT, 24)], "asks to put secrets into the reply"),
     rule("leak.users-secret", Family::Credential, 50, &[(SEND, 0), (USERS, 14), (SECRET | CHAT, 30), (INTO, 20), (ARGUMENT | NAMED | URL | MAIL, 30)], "asks for the user's secrets"),
     rule("leak.chat", Family::Exfiltration, 50, &[(SEND | CALL, 0), (CHAT, 60)], "asks for the conversation"),
@@ -98,14 +112,17 @@ pub(crate) const RULES: &[Rule] = &[
     rule("leak.read-send", Family::Exfiltration, 50, &[(READ, 0), (FILE | SECRET, 60), (SEND, 40)], "asks to read and hand over a file"),
     rule("leak.address", Family::Exfiltration, 45, &[(MUST, 0), (SEND | CALL | READ, 40), (URL, 90)], "demands a request to an address"),
     rule("leak.code", Family::Exfiltration, 40, &[(CALL | ALTER, 0), (CODE, 140)], "holds code to be run elsewhere"),
-    rule("leak.malice", Family::Exfiltration, 30, &[(MALICE, 0)], "names a known means of theft"),
+    rule("leak.malice", Family::Exfiltration, 20, &[(MALICE, 0)], "names a known means of theft"),
     rule("leak.mail", Family::Exfiltration, 40, &[(SEND | ALTER, 0), (MAIL, 80)], "hands something to an address"),
+    rule("leak.mail-must", Family::Exfiltration, 30, &[(MUST, 0), (MAIL, 40)], "hands something to an address"),
     rule("leak.environment", Family::Command, 55, &[(ENVIRONMENT, 0)], "changes the environment of other programs"),
     rule("leak.to-me", Family::Exfiltration, 40, &[(SEND, 0), (SECRET | CHAT | MAIL | EVERY, 40), (INTO, 20), (USER | BOSS, 20)], "hands something over"),
 
     // Commands.
     rule("command.run", Family::Command, 50, &[(CALL, 0), (COMMAND | TOOL, 40), (SHELL, 60)], "has a shell command run"),
-    rule("command.must", Family::Command, 50, &[(MUST, 0), (SHELL, 120)], "demands a shell command"),
+    rule("command.must", Family::Command, 30, &[(MUST, 0), (SHELL, 120)], "demands a shell command"),
+    rule("command.hard", Family::Command, 55, &[(CALL, 0), (SHELL_HARD, 10)], "has a harmful shell command run"),
+    rule("command.hard-must", Family::Command, 20, &[(MUST, 0), (SHELL_HARD, 120)], "demands a harmful shell command"),
     rule("command.shell", Family::Command, 20, &[(SHELL, 0)], "holds a shell command"),
     rule("command.decode", Family::Encoded, 55, &[(DECODE, 0)], "has encoded text run or followed"),
 
@@ -113,14 +130,23 @@ pub(crate) const RULES: &[Rule] = &[
     rule("pressure.pretext", Family::Authority, 15, &[(MUST, 0), (PRETEXT, 240)], "gives a pretext"),
     rule("pressure.pretext-first", Family::Authority, 15, &[(PRETEXT, 0), (MUST, 200), (CALL | ALTER | SEND, 40)], "gives a pretext"),
     rule("pressure.forced", Family::Urgency, 10, &[(FORCED, 0)], "leaves no choice"),
-    rule("pressure.threat", Family::Urgency, 45, &[(THREAT, 0)], "threatens"),
+    rule("pressure.threat-hard", Family::Urgency, 55, &[(THREAT_HARD, 0)], "threatens"),
+    rule("pressure.threat-unless", Family::Urgency, 50, &[(HARM | THREAT, 0), (UNLESS, 20), (SEND | CALL, 14)], "threatens"),
+    rule("pressure.threat", Family::Urgency, 30, &[(THREAT, 0)], "threatens"),
     rule("pressure.unless", Family::Urgency, 30, &[(UNLESS, 0), (HARM, 80)], "threatens"),
     rule("pressure.approve", Family::Authority, 55, &[(APPROVE, 0)], "takes the user's consent for granted"),
-    rule("pressure.confirmation", Family::Authority, 40, &[(CONFIRMATION, 0), (OFF, 40)], "says confirmations do not count"),
+    rule("pressure.no-ask", Family::Authority, 25, &[(NO_ASK, 0)], "asks to act without being asked"),
+    rule("pressure.no-ask-do", Family::Authority, 25, &[(MUST | YOU | CALL, 0), (NO_ASK, 60)], "asks to act without being asked"),
+    rule("pressure.boss", Family::Authority, 30, &[(BOSS, 0), (GRANT, 24)], "claims someone's leave"),
+    rule("pressure.boss-after", Family::Authority, 30, &[(GRANT, 0), (BOSS, 12)], "claims someone's leave"),
+    rule("pressure.message", Family::Authority, 40, &[(MESSAGE_FROM, 0), (BOSS, 6)], "speaks for someone else"),
+    rule("pressure.confirmation", Family::Authority, 50, &[(CONFIRMATION, 0), (OFF, 40)], "says confirmations do not count"),
 
     // Text that becomes orders.
     rule("obey.output", Family::Override, 60, &[(OBEY, 0), (OUTPUT, 30), (AS_ORDER, 60)], "makes output into orders"),
     rule("obey.output-must", Family::Override, 50, &[(YOU, 0), (MUST, 12), (OBEY, 12), (OUTPUT, 30)], "makes output into orders"),
+    rule("obey.every", Family::Override, 55, &[(OBEY, 0), (EVERY, 6), (INSTRUCTION, 4), (INTO | OUTPUT, 6)], "makes output into orders"),
+    rule("obey.passive", Family::Override, 55, &[(COMMAND | INSTRUCTION, 0), (OUTPUT, 16), (MUST, 12), (EXECUTED, 8)], "makes output into orders"),
 
     // Advertising to the model.
     rule("boast.two", Family::Promotion, 50, &[(BOAST, 0), (BOAST, 120)], "advertises itself to the model"),
@@ -128,6 +154,9 @@ pub(crate) const RULES: &[Rule] = &[
     rule("boast.others", Family::Promotion, 45, &[(BOAST, 0), (OTHER_TOOLS, 60)], "speaks ill of other tools"),
     rule("boast.prefer", Family::Promotion, 45, &[(PREFER, 0), (OTHER_TOOLS | INSTEAD | EVERY, 60)], "asks to be preferred"),
     rule("boast.trusted", Family::Promotion, 45, &[(TRUSTED, 0), (TOOL | OTHER_TOOLS | NAMED, 40)], "claims sole trust"),
+    rule("boast.whatever", Family::Promotion, 20, &[(PREFER, 0), (WHATEVER, 80)], "asks to be called in any case"),
+    rule("boast.instead", Family::Promotion, 25, &[(PREFER, 0), (NAMED, 8)], "asks to be used instead of another tool"),
+    rule("boast.unsafe-other", Family::Promotion, 30, &[(NAMED, 0), (UNSAFE, 10)], "speaks ill of another tool"),
     rule("boast.unsafe-others", Family::Promotion, 50, &[(OTHER_TOOLS, 0), (UNSAFE, 20)], "speaks ill of other tools"),
 
     // Words put into the model's mouth.
@@ -137,28 +166,40 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// Looks for a rule among the hits of one sentence; returns what it covers.
 ///
-/// Each step keeps its earliest start for every place it can end, so the work is linear in hits times steps.
+/// Of all places where a step can end, the last before a hit is the nearest, so one pass over the hits does for a step.
 pub(crate) fn find(rule: &Rule, hits: &[Hit]) -> Option<Range<usize>> {
     let mut reached: Vec<Range<usize>> = Vec::new();
     for (index, (wanted, gap)) in rule.steps.iter().enumerate() {
+        let matching = hits.iter().filter(|hit| hit.concepts & wanted != 0).map(|hit| &hit.at);
         let mut next: Vec<Range<usize>> = Vec::new();
-        for hit in hits.iter().filter(|hit| hit.concepts & wanted != 0) {
-            if index == 0 {
-                next.push(hit.at.clone());
-                continue;
-            }
-            let from = reached
-                .iter()
-                .filter(|range| range.end <= hit.at.start && hit.at.start - range.end <= *gap)
-                .max_by_key(|range| range.end);
-            if let Some(from) = from {
-                next.push(from.start..hit.at.end);
+        if index == 0 {
+            next.extend(matching.cloned());
+        } else {
+            let mut before = reached.iter().peekable();
+            let mut nearest: Option<&Range<usize>> = None;
+            for at in matching {
+                while let Some(range) = before.next_if(|range| range.end <= at.start) {
+                    nearest = Some(range);
+                }
+                if let Some(from) = nearest.filter(|range| at.start - range.end <= *gap) {
+                    next.push(from.start..at.end);
+                }
             }
         }
         if next.is_empty() {
             return None;
         }
+        next.sort_by_key(|range| range.end);
         reached = next;
     }
-    reached.into_iter().next()
+    reached.into_iter().find(|range| !is_negated(rule, hits, range.start))
+}
+
+/// Says whether "do not" stands before a demand, which then is none.
+fn is_negated(rule: &Rule, hits: &[Hit], start: usize) -> bool {
+    !matches!(rule.family, Family::Secrecy | Family::Override | Family::Role | Family::Markup)
+        && hits
+            .iter()
+            .take_while(|hit| hit.at.start < start)
+            .any(|hit| hit.concepts & NOT != 0 && hit.at.end <= start && start - hit.at.end <= 2)
 }
