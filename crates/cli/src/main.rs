@@ -38,6 +38,7 @@ enum Command {
     Call(commands::call::CallArgs),
     Check(commands::check::CheckArgs),
     Demo(commands::demo::DemoArgs),
+    Scan(commands::scan::ScanArgs),
     Tools(commands::tools::ToolsArgs),
 }
 
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Call(args) => commands::call::run(&args, &place, &mut out),
         Command::Check(args) => commands::check::run(&args, &place, &mut out),
         Command::Demo(args) => commands::demo::run(&args, &mut out),
+        Command::Scan(args) => commands::scan::run(&args, &place, &mut out),
         Command::Tools(args) => commands::tools::run(&args, &place, &mut out),
     };
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(CommandError::from));

@@ -4,4 +4,5 @@ pub(crate) mod ask;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod scan;
 pub(crate) mod tools;

@@ -13,3 +13,4 @@ mod demo;
 
 mod layers;
 mod reference;
+mod scan;

@@ -52,6 +52,7 @@ fn command() {
         &["call", "--help"],
         &["check", "--help"],
         &["demo", "--help"],
+        &["scan", "--help"],
         &["tools", "--help"],
     ] {
         let name =

@@ -156,23 +156,24 @@ fn scan_text(raw: &str, pointer: &str, kind: Kind, names: Names<'_>, findings: &
         }
         Kind::Name => return,
     };
-    scan_prose(text, names, 0, &mut add);
+    scan_prose(text, names, &mut add);
     for segment in decode::segments(raw) {
         if segment.whole {
             add(Family::Encoded, "encoded.text", 40, segment.at.clone(), "holds encoded text");
         }
         let mut inner = |family, rule, weight, _span, message| add(family, rule, weight, segment.at.clone(), message);
-        scan_prose(&segment.text, names, 0, &mut inner);
+        scan_prose(&segment.text, names, &mut inner);
     }
 }
 
 /// What takes a finding: family, rule, weight, span, message.
 type Add<'a> = dyn FnMut(Family, &'static str, u32, Range<usize>, &'static str) + 'a;
 
-fn scan_prose(text: &str, names: Names<'_>, from: usize, add: &mut Add<'_>) {
+fn scan_prose(text: &str, names: Names<'_>, add: &mut Add<'_>) {
     let folded = fold::fold(text);
     let hits = hit::hits(text, &folded, names);
     let mut rest = hits.as_slice();
+    let mut told: Vec<Range<usize>> = Vec::new();
     for sentence in hit::sentences(text) {
         let count = rest.iter().take_while(|hit| hit.at.start < sentence.end).count();
         let (inside, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
@@ -182,11 +183,16 @@ fn scan_prose(text: &str, names: Names<'_>, from: usize, add: &mut Add<'_>) {
             if rule.steps.iter().all(|(wanted, _)| wanted & present != 0)
                 && let Some(span) = rule::find(rule, inside)
             {
-                add(rule.family, rule.id, rule.weight, from + span.start..from + span.end, rule.message);
+                if matches!(rule.family, Family::Override | Family::Secrecy) {
+                    told.push(span.clone());
+                }
+                add(rule.family, rule.id, rule.weight, span, rule.message);
             }
         }
     }
-    if let Some((span, way)) = squeeze::phrase(&folded) {
+    // A phrase that the rules could read needs no squeezing.
+    let is_new = |span: &Range<usize>| !told.iter().any(|told| told.start < span.end && span.start < told.end);
+    if let Some((span, way)) = squeeze::phrase(&folded).filter(|(span, _)| is_new(span)) {
         match way {
             squeeze::Way::Spaced => {
                 add(Family::Override, "override.spaced", 60, span, "tells the model to set instructions aside");
