@@ -210,12 +210,23 @@ concepts! {
     MENTION = 98;
     /// "this", "it", "that you": what must not be mentioned.
     IT = 99;
+    /// "temporarily disabled".
+    CLOSED = 100;
+    /// A quoted text of several words.
+    PAYLOAD = 101;
+    /// "any", "the": weaker than what came before.
+    ANY = 102;
+    /// "found in the result": where instructions are rightly ignored.
+    DEFENSIVE = 103;
+    /// "argument", "field": where a value goes.
+    FIELD = 104;
 }
 
 /// What the scanner finds by shape and not in the lexicon.
 pub(crate) const SHAPES: &[(Concepts, &str)] = &[
     (NAMED, r#"[`'"]?[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+[`'"]?|`[a-z0-9_.-]+`|'[a-z0-9_.-]+'|"[a-z0-9_.-]+""#),
     (LITERAL, r#"`[^`]{2,200}`|'[^']{2,200}'|"[^"]{2,200}""#),
+    (PAYLOAD, r#"`[^`]{2,99} [^`]{2,99}`|'[^']{2,99} [^']{2,99}'|"[^"]{2,99} [^"]{2,99}""#),
     (URL, r"https?://\S+"),
     (MAIL, r"\b[a-z0-9._+-]+@[a-z0-9-]+\.[a-z.]+"),
     (TURN, r"(?m)^\s*(?:human|user|assistant|system)\s*:"),

@@ -147,6 +147,8 @@ fn push_quoted(at: Range<usize>, inside: Option<&str>, names: Names<'_>, hits: &
         return;
     } else if named {
         concept::NAMED | concept::LITERAL
+    } else if inside.len() >= 8 && inside.contains(' ') {
+        concept::LITERAL | concept::PAYLOAD
     } else if inside.len() >= 2 {
         concept::LITERAL
     } else {

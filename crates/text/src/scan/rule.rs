@@ -33,6 +33,7 @@ const fn rule(
 pub(crate) const RULES: &[Rule] = &[
     // What came before is declared void.
     rule("override.prior", Family::Override, 70, &[(IGNORE, 0), (PRIOR, 30), (INSTRUCTION, 40)], "tells the model to set earlier instructions aside"),
+    rule("override.any", Family::Override, 60, &[(IGNORE, 0), (ANY, 16), (INSTRUCTION, 25), (PRIOR | REQUEST | USER | INSTRUCTION | SELF, 20)], "tells the model to set instructions aside"),
     rule("override.prior-after", Family::Override, 70, &[(PRIOR, 0), (INSTRUCTION, 25), (IGNORE, 12)], "tells the model to set earlier instructions aside"),
     rule("override.off", Family::Override, 60, &[(PRIOR, 0), (INSTRUCTION, 25), (OFF, 20)], "says that instructions no longer hold"),
     rule("override.yours", Family::Override, 55, &[(PRIORITY, 0), (YOU, 4), (INSTRUCTION | SYSTEM_PROMPT, 25)], "replaces the model's instructions"),
@@ -68,7 +69,7 @@ pub(crate) const RULES: &[Rule] = &[
 
     // Steering of other tools.
     rule("steer.before-call", Family::Steering, 60, &[(BEFORE | WHEN, 0), (USING, 60), (NAMED, 16), (CALL | READ | SEND, 100), (NAMED, 70)], "ties another tool's use to a further call"),
-    rule("steer.before-act", Family::Steering, 55, &[(BEFORE | WHEN, 0), (USING, 60), (NAMED, 16), (MUST, 60), (CALL | READ | SEND | SAY, 40)], "ties another tool's use to a further act"),
+    rule("steer.before-act", Family::Steering, 55, &[(BEFORE | WHEN, 0), (USING, 60), (NAMED, 16), (MUST, 60), (CALL | READ | SEND | SAY, 14)], "ties another tool's use to a further act"),
     rule("steer.when-alter", Family::Steering, 60, &[(BEFORE | WHEN, 0), (USING, 60), (NAMED, 16), (ALTER, 110), (INTO | ARGUMENT | LITERAL | NAMED, 50)], "changes how another tool is used"),
     rule("steer.passive", Family::Steering, 50, &[(NAMED, 0), (USING | TOOL, 20), (MUST, 40), (ALTER, 40)], "changes how another tool is used"),
     rule("steer.all-calls", Family::Steering, 50, &[(EVERY, 0), (NAMED, 4), (USING, 4), (MUST, 8)], "changes how another tool is used"),
@@ -78,6 +79,9 @@ pub(crate) const RULES: &[Rule] = &[
     rule("steer.must-call", Family::Steering, 25, &[(MUST, 0), (CALL, 25), (NAMED, 30)], "demands a call of another tool"),
     rule("steer.must-first-call", Family::Steering, 25, &[(BEFORE, 0), (MUST, 110), (CALL, 25), (NAMED, 30)], "demands a call of another tool first"),
     rule("steer.calling-with", Family::Steering, 30, &[(CALL, 0), (NAMED, 12), (WITH, 12), (LITERAL, 50)], "names a call of another tool with given values"),
+    rule("steer.calling-payload", Family::Steering, 15, &[(CALL, 0), (NAMED, 12), (WITH, 16), (PAYLOAD, 50)], "names a call of another tool with given values"),
+    rule("steer.submitted", Family::Steering, 20, &[(MUST, 0), (ALTER, 20), (ARGUMENT, 50), (INTO, 24), (NAMED, 4)], "changes what another tool is given"),
+    rule("steer.closed", Family::Steering, 30, &[(NAMED | SELF | TOOL, 0), (CLOSED, 24)], "says a tool is closed"),
     rule("steer.auto-call", Family::Steering, 40, &[(AUTOMATIC, 0), (CALL, 10), (NAMED, 20)], "has another tool called without being asked"),
     rule("steer.redirect", Family::Steering, 45, &[(MUST, 0), (REDIRECT, 40), (NAMED | URL | TOOL | LITERAL, 60)], "sends requests elsewhere"),
     rule("steer.every", Family::Steering, 45, &[(BEFORE | WHEN, 0), (EVERY, 10), (REPLY | OTHER_TOOLS, 20), (CALL | SEND | ALTER | SAY, 60)], "asks for an act with every reply"),
@@ -88,12 +92,13 @@ pub(crate) const RULES: &[Rule] = &[
     // What the user asked for is changed.
     rule("alter.whatever", Family::Override, 50, &[(ALTER | CALL, 0), (WHATEVER, 160), (USERS | ARGUMENT | OUTPUT, 40)], "replaces what the user asked for"),
     rule("alter.whatever-first", Family::Override, 50, &[(WHATEVER, 0), (ARGUMENT | USERS, 30), (ALTER | CALL, 60)], "replaces what the user asked for"),
-    rule("alter.users", Family::Override, 50, &[(MUST, 0), (ALTER, 25), (USERS, 30), (ARGUMENT, 30)], "replaces what the user asked for"),
+    rule("alter.users", Family::Override, 50, &[(MUST, 0), (SWAP | IGNORE, 25), (USERS, 16), (ARGUMENT, 16)], "replaces what the user asked for"),
     rule("alter.argument", Family::Override, 40, &[(YOU, 0), (MUST, 12), (ALTER, 30), (ARGUMENT, 40), (INTO, 30), (LITERAL | NAMED | URL, 50)], "sets an argument to a value of its own"),
     rule("alter.argument-when", Family::Override, 30, &[(WHEN, 0), (USERS, 12), (MUST, 120), (ALTER, 30)], "changes a call when the user makes it"),
     rule("alter.instead", Family::Override, 40, &[(USERS, 0), (YOU, 60), (MUST, 12), (INSTEAD, 30)], "does something else than asked"),
     rule("alter.append", Family::Override, 45, &[(MUST, 0), (ALTER, 20), (LITERAL, 10), (INTO, 60), (ARGUMENT, 30)], "adds to what is asked"),
     rule("alter.payee", Family::Override, 50, &[(WHEN | EVERY | MUST, 0), (SWAP | CALL, 60), (PAYEE, 25)], "changes who receives something"),
+    rule("alter.named", Family::Override, 20, &[(SWAP, 0), (NAMED, 8), (ARGUMENT, 4)], "changes an argument"),
     rule("alter.automatic", Family::Override, 40, &[(AUTOMATIC, 0), (ALTER, 12), (ARGUMENT | USERS | WHATEVER | NAMED, 60)], "changes arguments by itself"),
     rule("alter.automatic-after", Family::Override, 40, &[(ARGUMENT, 0), (AUTOMATIC, 16), (ALTER, 8)], "changes arguments by itself"),
 
@@ -101,12 +106,13 @@ pub(crate) const RULES: &[Rule] = &[
     rule("leak.secret-file", Family::Credential, 60, &[(READ | SEND | CALL, 0), (SECRET_FILE, 60)], "asks for a file that holds secrets"),
     rule("leak.secret-file-named", Family::Credential, 20, &[(SECRET_FILE, 0)], "names a file that holds secrets"),
     rule("leak.secret", Family::Exfiltration, 50, &[(SEND, 0), (CROWN | CHAT, 40), (URL | MAIL | INTO, 25), (URL | MAIL | NAMED, 40)], "asks to hand over secrets or the conversation"),
-    rule("leak.crown", Family::Exfiltration, 50, &[(SEND, 0), (CROWN | CHAT, 16), (INTO, 6), (NAMED | LITERAL | URL | MAIL | ARGUMENT, 12)], "asks for secrets or the conversation in a parameter"),
+    rule("leak.crown", Family::Exfiltration, 50, &[(SEND, 0), (CROWN | CHAT, 16), (INTO, 6), (NAMED | LITERAL | URL | MAIL | FIELD, 12)], "asks for secrets or the conversation in a parameter"),
     rule("leak.field", Family::Smuggling, 50, &[(ARGUMENT, 0), (MUST, 12), (HOLD, 8), (CROWN | CHAT | SECRET_FILE, 40)], "has a parameter for secrets or the conversation"),
     rule("leak.image", Family::Exfiltration, 50, &[(IMAGE, 0), (URL, 40)], "holds an image that is fetched from elsewhere"),
-    rule("leak.secret-reply", Family::Exfiltration, 45, &[(SEND, 0), (SECRET, 30), (INTO | WITH | USING, 12), (REPLY | OUTPUT, 24)], "asks to put secrets into the reply"),
+    rule("leak.secret-reply", Family::Exfiltration, 45, &[(SEND, 0), (SECRET, 30), (INTO | WITH, 12), (YOU, 4), (REPLY | OUTPUT, 8)], "asks to put secrets into the reply"),
     rule("leak.users-secret", Family::Credential, 50, &[(SEND, 0), (USERS, 14), (SECRET | CHAT, 30), (INTO, 20), (ARGUMENT | NAMED | URL | MAIL, 30)], "asks for the user's secrets"),
-    rule("leak.chat", Family::Exfiltration, 50, &[(SEND | CALL, 0), (CHAT, 60)], "asks for the conversation"),
+    rule("leak.chat", Family::Exfiltration, 50, &[(SEND, 0), (CHAT, 40)], "asks for the conversation"),
+    rule("leak.call-chat", Family::Exfiltration, 50, &[(CALL, 0), (WITH, 40), (CHAT, 24)], "asks for the conversation"),
     rule("leak.private", Family::Credential, 45, &[(MUST | LOUD_TAG, 0), (SEND, 12), (SECRET, 30)], "demands secrets"),
     rule("leak.content", Family::Smuggling, 45, &[(SEND, 0), (CONTENT, 30), (INTO, 40), (NAMED | LITERAL | ARGUMENT, 30)], "asks for contents in a parameter"),
     rule("leak.read-send", Family::Exfiltration, 50, &[(READ, 0), (FILE | SECRET, 60), (SEND, 40)], "asks to read and hand over a file"),
@@ -135,8 +141,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule("pressure.threat", Family::Urgency, 30, &[(THREAT, 0)], "threatens"),
     rule("pressure.unless", Family::Urgency, 30, &[(UNLESS, 0), (HARM, 80)], "threatens"),
     rule("pressure.approve", Family::Authority, 55, &[(APPROVE, 0)], "takes the user's consent for granted"),
-    rule("pressure.no-ask", Family::Authority, 25, &[(NO_ASK, 0)], "asks to act without being asked"),
-    rule("pressure.no-ask-do", Family::Authority, 25, &[(MUST | YOU | CALL, 0), (NO_ASK, 60)], "asks to act without being asked"),
+    rule("pressure.no-ask", Family::Authority, 20, &[(NO_ASK, 0)], "asks to act without being asked"),
+    rule("pressure.no-ask-do", Family::Authority, 20, &[(MUST | YOU | CALL, 0), (NO_ASK, 60)], "asks to act without being asked"),
     rule("pressure.boss", Family::Authority, 30, &[(BOSS, 0), (GRANT, 24)], "claims someone's leave"),
     rule("pressure.boss-after", Family::Authority, 30, &[(GRANT, 0), (BOSS, 12)], "claims someone's leave"),
     rule("pressure.message", Family::Authority, 40, &[(MESSAGE_FROM, 0), (BOSS, 6)], "speaks for someone else"),
@@ -152,7 +158,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("boast.two", Family::Promotion, 50, &[(BOAST, 0), (BOAST, 120)], "advertises itself to the model"),
     rule("boast.one", Family::Promotion, 15, &[(BOAST, 0)], "advertises itself"),
     rule("boast.others", Family::Promotion, 45, &[(BOAST, 0), (OTHER_TOOLS, 60)], "speaks ill of other tools"),
-    rule("boast.prefer", Family::Promotion, 45, &[(PREFER, 0), (OTHER_TOOLS | INSTEAD | EVERY, 60)], "asks to be preferred"),
+    rule("boast.prefer", Family::Promotion, 50, &[(PREFER, 0), (OTHER_TOOLS | INSTEAD | EVERY | WHATEVER, 60)], "asks to be preferred"),
     rule("boast.trusted", Family::Promotion, 45, &[(TRUSTED, 0), (TOOL | OTHER_TOOLS | NAMED, 40)], "claims sole trust"),
     rule("boast.whatever", Family::Promotion, 20, &[(PREFER, 0), (WHATEVER, 80)], "asks to be called in any case"),
     rule("boast.instead", Family::Promotion, 25, &[(PREFER, 0), (NAMED, 8)], "asks to be used instead of another tool"),
@@ -192,7 +198,19 @@ pub(crate) fn find(rule: &Rule, hits: &[Hit]) -> Option<Range<usize>> {
         next.sort_by_key(|range| range.end);
         reached = next;
     }
-    reached.into_iter().find(|range| !is_negated(rule, hits, range.start))
+    reached.into_iter().find(|range| !is_negated(rule, hits, range.start) && !is_defence(rule, hits, range))
+}
+
+/// Says whether a sentence warns of instructions in what a tool returns, instead of giving some.
+fn is_defence(rule: &Rule, hits: &[Hit], range: &Range<usize>) -> bool {
+    let near = |hit: &Hit| match rule.id {
+        "override.prior" | "override.any" => hit.concepts & DEFENSIVE != 0 && hit.at.start.abs_diff(range.end) <= 2,
+        "obey.output" | "obey.output-must" | "obey.every" => {
+            hit.concepts & NOT != 0 && hit.at.start + 10 >= range.start && hit.at.end <= range.end
+        }
+        _ => false,
+    };
+    hits.iter().any(near)
 }
 
 /// Says whether "do not" stands before a demand, which then is none.

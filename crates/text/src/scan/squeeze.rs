@@ -10,7 +10,7 @@ use super::fold::Folded;
 
 const VERBS: &[&str] = &["ignore", "disregard", "forget", "bypass", "override"];
 const MIDDLES: &[&str] = &[
-    "previous", "prior", "earlier", "above", "all", "allprevious", "allprior", "allearlier", "alltheprevious", "any",
+    "previous", "prior", "earlier", "above", "all", "allprevious", "allprior", "allearlier", "alltheprevious",
     "anyprevious", "your", "yourprevious", "theprevious", "theabove", "allofthe", "allyour", "system", "thesystem",
     "everything", "preceding",
 ];
