@@ -220,6 +220,32 @@ concepts! {
     DEFENSIVE = 103;
     /// "argument", "field": where a value goes.
     FIELD = 104;
+    /// "previous", "above": what came before and nothing else.
+    FORMER = 105;
+    /// "you have no rules", "your real task".
+    NEW_SELF = 106;
+    /// "anything", "any question".
+    ANYTHING = 107;
+    /// "preceded by", "go through".
+    PRECEDED = 108;
+    /// "a copy to".
+    COPY = 109;
+    /// "log", "record".
+    RECORD = 110;
+    /// "ask the user for".
+    ASK_FOR = 111;
+    /// "goes into", "must be passed as".
+    GOES = 112;
+    /// "already", "beforehand".
+    ALREADY = 113;
+    /// "the same authority as".
+    AUTHORITY = 114;
+    /// "whatever it returns".
+    WHAT_IT_SAYS = 115;
+    /// "nicht", "не": denials that follow the verb.
+    FOREIGN_NOT = 116;
+    /// "befolge", "suis": to heed, where the denial follows.
+    HEED = 117;
 }
 
 /// What the scanner finds by shape and not in the lexicon.

@@ -24,4 +24,7 @@ pub(super) const WORDS: &[(Concepts, &[&str])] = &[
     (PERSONA, &["du bist jetzt", "ab jetzt bist du", "tu es maintenant", "vous etes maintenant", "ahora eres", "a partir de ahora", "ora sei", "d'ora in poi", "agora voce e", "a partir de agora", "теперь ты", "отныне ты", "*你现在是*", "*从现在开始*", "*あなたは今から*", "*今から*", "*이제부터*"]),
     (SYSTEM_PROMPT, &["systemprompt", "system-prompt", "prompt systeme", "prompt del sistema", "prompt di sistema", "prompt do sistema", "системный промпт", "системн* промпт", "*系统提示词*", "*システムプロンプト*"]),
     (REVEAL, &["gib aus", "zeige", "affiche", "montre", "muestra", "revela", "mostra", "rivela", "mostre", "revele", "покажи*", "выведи*", "раскрой*", "*输出*", "*显示*", "*泄露*", "*表示*", "*出力*"]),
+    (FORMER, &["vorherig*", "bisherig*", "fruher*", "vorig*", "obig*", "vorangegangen*", "precedent*", "anterieur*", "ci-dessus", "anterior*", "previa*", "previo*", "acima", "arriba", "eerdere", "vorige", "poprzedni*", "onceki", "предыдущ*", "прежн*", "*之前*", "*以前*", "*先前*", "*上述*", "*以上*", "*これまで*", "*前の*", "*이전*", "*السابقة*", "*पिछले*"]),
+    (FOREIGN_NOT, &["nicht", "niemals", "не", "pas", "jamais", "niet", "nie", "*不要*", "*ないで*", "*지 마*"]),
+    (HEED, &["beachte", "befolge", "folge", "suis", "suivez", "sigue", "siga", "segui", "следуй*", "volg"]),
 ];
