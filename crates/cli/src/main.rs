@@ -39,6 +39,7 @@ enum Command {
     Check(commands::check::CheckArgs),
     Demo(commands::demo::DemoArgs),
     Pins(commands::pins::PinsArgs),
+    Scan(commands::scan::ScanArgs),
     Tools(commands::tools::ToolsArgs),
 }
 
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(&args, &place, &mut out),
         Command::Demo(args) => commands::demo::run(&args, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
+        Command::Scan(args) => commands::scan::run(&args, &place, &mut out),
         Command::Tools(args) => commands::tools::run(&args, &place, &mut out),
     };
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(CommandError::from));

@@ -5,4 +5,5 @@ pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod pins;
+pub(crate) mod scan;
 pub(crate) mod tools;

@@ -14,3 +14,4 @@ mod demo;
 mod layers;
 mod pins;
 mod reference;
+mod scan;

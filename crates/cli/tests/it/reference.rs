@@ -53,6 +53,7 @@ fn command() {
         &["check", "--help"],
         &["demo", "--help"],
         &["pins", "--help"],
+        &["scan", "--help"],
         &["tools", "--help"],
     ] {
         let name =

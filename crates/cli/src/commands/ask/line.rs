@@ -9,7 +9,7 @@ use serde_json::Value;
 const LIMITS: JsonLimits = JsonLimits { bytes: 24 << 20, depth: 140, values: 600_000 };
 
 /// One line of input.
-pub(super) enum Line {
+pub(crate) enum Line {
     /// Nothing but white space.
     Blank,
     /// Not a JSON object within the limits; the id as far as it can be told.
@@ -19,7 +19,7 @@ pub(super) enum Line {
 }
 
 /// Reads the next line; `None` at the end. A line over the limit is skipped to its end, so that the next one works.
-pub(super) fn next(input: &mut impl BufRead) -> io::Result<Option<Line>> {
+pub(crate) fn next(input: &mut impl BufRead) -> io::Result<Option<Line>> {
     let mut bytes = Vec::new();
     let mut dropped = false;
     loop {

@@ -1,0 +1,5 @@
+//! The crate from outside.
+
+#![cfg(test)]
+
+mod scan;
