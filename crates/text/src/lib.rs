@@ -1,5 +1,22 @@
 //! Text that comes from tools: cleaned before a model sees it, scanned before a tool is trusted.
+//!
+//! Bytes in, bytes and findings out: no files, no network, no clock.
 
+mod clean;
+mod credential;
+mod gram;
 mod hidden;
+mod markdown;
+mod trigger;
 
+pub use clean::{
+    Action, Cleaned, Cleaner, Finding, FindingKind, JsonFinding, WINDOW, clean, clean_json, replace_lone_surrogates,
+};
 pub use hidden::{HiddenKind, hidden_spans, may_hide};
+
+/// Returns the rules for credentials with a prefix as regular expressions: what one would write first.
+///
+/// For comparisons; cleaning does not use them.
+pub fn credential_patterns() -> Vec<String> {
+    credential::RULES.iter().map(credential::pattern).collect()
+}

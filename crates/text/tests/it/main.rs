@@ -1,0 +1,8 @@
+//! The crate from outside.
+
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "the shared cases are files")]
+
+mod corpora;
+mod properties;
+mod secrets;
