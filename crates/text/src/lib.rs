@@ -1,12 +1,29 @@
 //! Text that comes from tools: cleaned before a model sees it, scanned before a tool is trusted.
+//!
+//! Bytes in, bytes and findings out: no files, no network, no clock.
 
+mod clean;
+mod credential;
+mod gram;
 mod hidden;
 mod name;
 mod scan;
+mod markdown;
+mod trigger;
 
+pub use clean::{
+    Action, Cleaned, Cleaner, Finding, FindingKind, JsonFinding, WINDOW, clean, clean_json, replace_lone_surrogates,
+};
 pub use hidden::{HiddenKind, hidden_spans, may_hide};
 pub use name::{Collision, Refused, collide, collisions, refused};
 pub use scan::{
     Definition, Family, MAX_DESCRIPTION, Scan, ScanFinding, Thresholds, Verdict, rule_patterns, scan, scan_with,
     visible_description,
 };
+
+/// Returns the rules for credentials with a prefix as regular expressions: what one would write first.
+///
+/// For comparisons; cleaning does not use them.
+pub fn credential_patterns() -> Vec<String> {
+    credential::RULES.iter().map(credential::pattern).collect()
+}

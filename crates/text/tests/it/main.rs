@@ -3,3 +3,7 @@
 #![cfg(test)]
 
 mod scan;
+#![expect(clippy::disallowed_methods, reason = "the shared cases are files")]
+mod corpora;
+mod properties;
+mod secrets;

@@ -1,0 +1,389 @@
+//! Credentials without a prefix: the words around them make them one.
+//!
+//! A word such as `password`, then what separates it from its value in one of the many notations (JSON, YAML, XML, shell,
+//! headers, tables, prose), then the value, judged on its own.
+
+use std::ops::Range;
+
+use super::rule::edge;
+use super::value::Strength;
+
+/// A word that announces a credential.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Announcer {
+    pub(crate) word: &'static str,
+    pub(crate) label: &'static str,
+    pub(crate) strength: Strength,
+}
+
+const fn word(word: &'static str, label: &'static str, strength: Strength) -> Announcer {
+    Announcer { word, label, strength }
+}
+
+use Strength::{Password, Secret, Weak};
+
+#[rustfmt::skip]
+pub(crate) const ANNOUNCERS: &[Announcer] = &[
+    word("password",        "password",       Password),
+    word("passwd",          "password",       Password),
+    word("passwort",        "password",       Password),
+    word("passphrase",      "password",       Password),
+    word("passcode",        "password",       Password),
+    word("pwd",             "password",       Password),
+    word("pass",            "password",       Password),
+    word("kennwort",        "password",       Password),
+    word("contrase\u{f1}a", "password",       Password),
+    word("contrasena",      "password",       Password),
+    word("mot de passe",    "password",       Password),
+    word("mot_de_passe",    "password",       Password),
+    word("motdepasse",      "password",       Password),
+    word("senha",           "password",       Password),
+    word("wachtwoord",      "password",       Password),
+    word("parola",          "password",       Password),
+    word("has\u{142}o",     "password",       Password),
+    word("l\u{f6}senord",   "password",       Password),
+    word("salasana",        "password",       Password),
+    word("heslo",           "password",       Password),
+    word("jelsz\u{f3}",     "password",       Password),
+    word("\u{15f}ifre",     "password",       Password),
+    word("kata sandi",      "password",       Password),
+    word("m\u{1ead}t kh\u{1ea9}u", "password", Password),
+    word("пароль",          "password",       Password),
+    word("Пароль",          "password",       Password),
+    word("ПАРОЛЬ",          "password",       Password),
+    word("密码",            "password",       Password),
+    word("密碼",            "password",       Password),
+    word("口令",            "password",       Password),
+    word("密钥",            "secret",         Secret),
+    word("令牌",            "token",          Secret),
+    word("パスワード",      "password",       Password),
+    word("비밀번호",        "password",       Password),
+    word("पासवर्ड",            "password",       Password),
+    word("كلمة المرور",     "password",       Password),
+    word("كلمة السر",       "password",       Password),
+    word("رمز عبور",        "password",       Password),
+    word("סיסמה",           "password",       Password),
+    word("ססמה",            "password",       Password),
+    word("secret",          "secret",         Secret),
+    word("token",           "token",          Secret),
+    word("jeton",           "token",          Secret),
+    word("apikey",          "api-key",        Secret),
+    word("api_key",         "api-key",        Secret),
+    word("api-key",         "api-key",        Secret),
+    word("api key",         "api-key",        Secret),
+    word("api.key",         "api-key",        Secret),
+    word("api%20key",       "api-key",        Secret),
+    word("clave",           "secret",         Secret),
+    word("schl\u{fc}ssel",  "secret",         Secret),
+    word("access_key",      "access-key",     Secret),
+    word("access-key",      "access-key",     Secret),
+    word("accesskey",       "access-key",     Secret),
+    word("accountkey",      "access-key",     Secret),
+    word("account_key",     "access-key",     Secret),
+    word("account-key",     "access-key",     Secret),
+    word("private_key",     "private-key",    Secret),
+    word("private-key",     "private-key",    Secret),
+    word("privatekey",      "private-key",    Secret),
+    word("private key",     "private-key",    Secret),
+    word("client-key-data", "private-key",    Secret),
+    word("encryptionkey",   "secret",         Secret),
+    word("encryption_key",  "secret",         Secret),
+    word("encryption key",  "secret",         Secret),
+    word("signingkey",      "secret",         Secret),
+    word("signing_key",     "secret",         Secret),
+    word("masterkey",       "secret",         Secret),
+    word("master_key",      "secret",         Secret),
+    word("app_key",         "api-key",        Secret),
+    word("appkey",          "api-key",        Secret),
+    word("auth_key",        "api-key",        Secret),
+    word("authkey",         "api-key",        Secret),
+    word("credential",      "secret",         Secret),
+    word("_key",            "secret",         Weak),
+    word("-key",            "secret",         Weak),
+    word("_auth",           "secret",         Weak),
+    word("\"auth\"",        "secret",         Weak),
+    word("_pat",            "token",          Weak),
+    word("session",         "session",        Weak),
+    word("sessid",          "session",        Weak),
+    word("signature",       "signature",      Weak),
+    word("connect.sid",     "session",        Weak),
+    word("identified by",   "password",       Password),
+    word("securestring",    "password",       Password),
+    word("dsn",             "secret",         Weak),
+];
+
+/// What may follow an announcer within its name.
+const ENDINGS: &[&str] = &[
+    "", "s", "key", "keybase", "accesskey", "value", "string", "token", "data", "base64", "b64", "plain", "plaintext", "text", "prod", "production",
+    "staging", "stage", "dev", "development", "test", "live", "main", "default", "old", "new", "current", "primary", "secondary", "1", "2", "3", "01", "02", "db",
+    "admin", "root", "user", "confirm", "confirmation", "password", "secret", "again", "seed", "asplaintext", "id", "ro", "rw",
+];
+
+/// What a name starts with when its value is no secret.
+const OPEN: &[&str] = &[
+    "public", "primary", "foreign", "partition", "sort", "cache", "idempotency", "dedup", "hash", "row", "composite", "unique", "index", "routing",
+    "next_page", "nextpage", "page", "continuation", "cursor", "sync", "csrf_header", "pagination", "object", "s3", "ssh-rsa", "registry", "lookup", "join", "group", "shard",
+    "no", "without", "forgot", "reset", "change", "host", "pub", "kid",
+];
+
+/// A value and how it stands there.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Value {
+    pub(crate) span: Range<usize>,
+    pub(crate) quoted: bool,
+    /// It stands on a line of its own, or after mere words, and so must convince by itself.
+    pub(crate) loose: bool,
+}
+
+/// Finds the value that an announcer at a place announces.
+pub(crate) fn value_of(text: &str, at: usize, announcer: &Announcer) -> Option<Value> {
+    let bytes = text.as_bytes();
+    let ascii = announcer.word.is_ascii();
+    if ascii && matches!(announcer.word, "pass" | "pwd" | "dsn" | "senha" | "clave" | "heslo" | "parola" | "jeton") && !named(bytes, at) {
+        return None;
+    }
+    let name = name_before(text, at);
+    if OPEN.iter().any(|word| starts_with_word(name, word)) {
+        return None;
+    }
+    let mut end = at + announcer.word.len();
+    if ascii {
+        let rest = bytes.get(end..)?;
+        let taken = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count();
+        let ending: String = rest.iter().take(taken).filter(|byte| byte.is_ascii_alphanumeric()).map(|byte| char::from(byte.to_ascii_lowercase())).collect();
+        if !ENDINGS.contains(&ending.as_str()) || ending == "id" && announcer.strength != Weak {
+            return None;
+        }
+        // `tokens: 4096` counts them; the digest of a thing is not the thing.
+        end += taken;
+    }
+    let flag = is_flag(text, at);
+    Reader { text, at: end, flag, netrc: false, tag: name_is_tag(bytes, at) }.value(announcer)
+}
+
+/// Tells whether a short word stands as a name or the end of one, and not within a word.
+fn named(bytes: &[u8], at: usize) -> bool {
+    edge(bytes, at) || at.checked_sub(1).and_then(|index| bytes.get(index)).is_some_and(|byte| matches!(byte, b'_' | b'-'))
+}
+
+/// Returns the part of a name before an announcer.
+fn name_before(text: &str, at: usize) -> &str {
+    let head = text.get(..at).unwrap_or_default();
+    let start = head
+        .bytes()
+        .rev()
+        .take(64)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        .count();
+    head.get(head.len() - start..).unwrap_or_default()
+}
+
+fn starts_with_word(name: &str, word: &str) -> bool {
+    let trimmed = name.trim_end_matches(['_', '-']);
+    trimmed.len() >= word.len()
+        && trimmed.get(trimmed.len() - word.len()..).is_some_and(|end| end.eq_ignore_ascii_case(word))
+        && trimmed.get(..trimmed.len() - word.len()).is_some_and(|rest| rest.is_empty() || rest.ends_with(['_', '-']))
+}
+
+/// Tells whether the name is an option of a command, such as `--password`.
+fn is_flag(text: &str, at: usize) -> bool {
+    let name = name_before(text, at);
+    let full_dash = text.get(at..).is_some_and(|rest| rest.starts_with('-'));
+    let start = at - name.len();
+    let before = text.as_bytes().get(..start).unwrap_or_default();
+    (name.starts_with('-') || full_dash) && before.last().is_none_or(u8::is_ascii_whitespace)
+}
+
+/// Tells whether the name is that of an element, as in `<password>`.
+fn name_is_tag(bytes: &[u8], at: usize) -> bool {
+    let mut start = at;
+    while start > 0 && bytes.get(start - 1).is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.')) {
+        start -= 1;
+    }
+    start > 0 && bytes.get(start - 1) == Some(&b'<')
+}
+
+/// Reads from the end of a name to its value.
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    flag: bool,
+    netrc: bool,
+    tag: bool,
+}
+
+impl Reader<'_> {
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        let found = self.rest().get(..token.len()).is_some_and(|head| head.eq_ignore_ascii_case(token));
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    fn eat_any(&mut self, tokens: &[&str]) -> bool {
+        tokens.iter().any(|token| self.eat(token))
+    }
+
+    fn blanks(&mut self) -> usize {
+        let count = self.rest().bytes().take(64).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        self.at += count;
+        count
+    }
+
+    fn value(mut self, announcer: &Announcer) -> Option<Value> {
+        // What closes the name: a quote, escaped or not, an index, emphasis.
+        while self.eat_any(&["\\\"", "\\'", "\"", "'", "`", "]", "**", "__", "&quot;", "&#34;", "%22", ")"]) {}
+        let spaced = self.blanks() > 0;
+        let mut loose = false;
+        if self.eat_any(&["==", "=~", "::", "://", "!="]) {
+            return None;
+        }
+        if self.eat_any(&[":=", "=>", "->", "&#61;", "&#x3d;", "%3d", "%3a", "="]) {
+            self.blanks();
+        } else if self.eat_any(&[":", "\u{ff1a}", "\u{ff1d}"]) {
+            loose = !self.line_of_its_own();
+            self.blanks();
+        } else if self.tag && self.eat(">") {
+            self.blanks();
+        } else if self.eat_any(&[", \"value\":", ",\"value\":", "value=", "; value="]) || self.value_on_next_line() {
+            self.blanks();
+        } else if self.eat("|") {
+            self.blanks();
+            loose = true;
+        } else if spaced && (self.flag || self.netrc_line() || matches!(announcer.word, "identified by" | "securestring")) {
+            self.eat("by password ");
+        } else if self.eat_any(&["is ", "was ", "ist ", "lautet ", "es ", "est ", "\u{e9} ", "\u{e8} ", "является ", "是", "为", "は", "to ", "for "]) {
+            self.blanks();
+            loose = true;
+        } else {
+            return None;
+        }
+        while self.eat_any(&["**", "__ "]) {
+            self.blanks();
+        }
+        // A scheme is not the secret.
+        while self.eat_any(&["bearer ", "basic ", "token ", "bot ", "apikey ", "api-key ", "key ", "digest ", "negotiate ", "bearer%20", "bearer: "]) {}
+        let (span, quoted) = self.take()?;
+        Some(Value { span, quoted, loose: loose && !quoted })
+    }
+
+    /// After a colon: skips to the next line when nothing else stands on this one.
+    fn line_of_its_own(&mut self) -> bool {
+        let rest = self.rest();
+        let trimmed = rest.trim_start_matches([' ', '\t', '\r']);
+        if !trimmed.starts_with('\n') {
+            return true;
+        }
+        let next = trimmed.trim_start();
+        let line = next.lines().next().unwrap_or_default().trim();
+        // Another name on the next line means that this one is empty.
+        if line.len() < 8 || line.contains([' ', ':', '=']) {
+            return true;
+        }
+        self.at += rest.len() - next.len();
+        false
+    }
+
+    /// Skips `value:` under `name: DB_PASSWORD`, as in lists of variables.
+    fn value_on_next_line(&mut self) -> bool {
+        let rest = self.rest();
+        let trimmed = rest.trim_start_matches([' ', '\t', '\r', '\n', ',']);
+        if trimmed.len() == rest.len() || rest.len() - trimmed.len() > 80 {
+            return false;
+        }
+        let body = trimmed.trim_start_matches(['"', '\'']);
+        let Some(after) = body.get(..5).filter(|head| head.eq_ignore_ascii_case("value")).and_then(|_| body.get(5..)) else {
+            return false;
+        };
+        let after = after.trim_start_matches(['"', '\'', ' ']);
+        let Some(after) = after.strip_prefix([':', '=']) else { return false };
+        self.at += rest.len() - after.len();
+        true
+    }
+
+    fn netrc_line(&mut self) -> bool {
+        let head = self.text.get(..self.at).unwrap_or_default();
+        let line = head.rsplit('\n').next().unwrap_or_default();
+        self.netrc = line.contains("login ") || line.contains("machine ") || line.trim() == "password" && head.contains("machine ");
+        self.netrc
+    }
+
+    /// Takes the value itself.
+    fn take(&mut self) -> Option<(Range<usize>, bool)> {
+        const QUOTES: &[(&str, &str)] = &[
+            ("\\\"", "\\\""), ("\\'", "\\'"), ("\"\"\"", "\"\"\""), ("\"", "\""), ("'", "'"), ("`", "`"), ("&quot;", "&quot;"), ("&#34;", "&#34;"), ("%22", "%22"),
+            ("\u{201c}", "\u{201d}"), ("\u{201e}", "\u{201c}"), ("\u{ab}", "\u{bb}"), ("\u{300c}", "\u{300d}"), ("<![CDATA[", "]]>"),
+        ];
+        // The prefixes of strings in programs.
+        if matches!(self.rest().as_bytes(), [b'b' | b'r' | b'f' | b'u' | b'@' | b'$' | b'L', b'"' | b'\'', ..]) {
+            self.at += 1;
+        }
+        for (open, close) in QUOTES {
+            if !self.eat(open) {
+                continue;
+            }
+            self.eat_any(&["bearer ", "basic ", "token ", "bot "]);
+            let rest = self.rest();
+            let line = rest.find('\n').unwrap_or(rest.len()).min(8_192);
+            let line = rest.get(..rest.floor_char_boundary(line)).unwrap_or_default();
+            let end = match *close {
+                "\"" | "'" => closing(line, close.as_bytes().first().copied()?),
+                _ => line.find(close),
+            }
+            // A value that was cut off has no end.
+            .unwrap_or(line.len());
+            return (end > 0).then(|| (self.at..self.at + end, true));
+        }
+        let rest = self.rest();
+        let mut end = rest.len();
+        for (index, point) in rest.char_indices() {
+            let stop = point.is_whitespace()
+                || matches!(point, '"' | '\'' | '`' | '<' | '>' | '\u{3002}' | '\u{ff0c}' | '\u{201d}')
+                || matches!(point, '&' | ';' | '|') && self.ends_pair(index, point)
+                || point == ',' && self.ends_pair(index, point)
+                || point == '\\' && rest.get(index + 1..).is_some_and(|next| next.starts_with(['"', 'n', '\'', 'r']));
+            if stop || index > 8_192 {
+                end = index;
+                break;
+            }
+        }
+        let value = rest.get(..end)?;
+        let kept = value.trim_end_matches(['.', ',', ';', ')', ']', '}', '*', ':']);
+        // `P4ss!(x)` keeps its bracket.
+        let kept = if value.contains('(') && value.len() == kept.len() + 1 { value } else { kept };
+        (!kept.is_empty()).then(|| (self.at..self.at + kept.len(), false))
+    }
+
+    /// Tells whether a sign in a bare value ends it: another pair, or nothing, follows.
+    fn ends_pair(&self, index: usize, point: char) -> bool {
+        let after = self.rest().get(index + 1..).unwrap_or_default();
+        let name = after.trim_start_matches("amp;").bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'[' | b']' | b' ')).count();
+        let after_name = after.trim_start_matches("amp;").as_bytes().get(name);
+        after.is_empty()
+            || after.starts_with(char::is_whitespace)
+            || after.starts_with(['"', '\'', '}', '&', '|', '#'])
+            || name > 0 && matches!(after_name, Some(b'=' | b':'))
+            || point == '&' && self.in_query()
+    }
+
+    fn in_query(&self) -> bool {
+        let head = self.text.get(..self.at).unwrap_or_default();
+        let word = head.rsplit(char::is_whitespace).next().unwrap_or_default();
+        word.contains(['?', '&']) || word.contains("://")
+    }
+}
+
+/// Finds the closing quote that is not escaped.
+fn closing(line: &str, quote: u8) -> Option<usize> {
+    let mut escaped = false;
+    line.bytes().position(|byte| {
+        let found = byte == quote && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        found
+    })
+}

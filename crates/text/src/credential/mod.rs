@@ -1,0 +1,144 @@
+//! Credentials in a text: by vendor, by context, in addresses, in armour, and one level of encoding down.
+//!
+//! INVARIANT: a marker is never found again, so that redacting twice is redacting once.
+
+mod checksum;
+mod context;
+mod decode;
+mod phrase;
+mod place;
+mod rule;
+mod run;
+mod table;
+mod value;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+pub(crate) use context::ANNOUNCERS;
+pub(crate) use table::RULES;
+
+use crate::clean::{Edit, FindingKind, settle};
+use crate::trigger::{Header, Hit, Meaning};
+use value::{Strength, convinces, made_up};
+
+/// How deep to look into encodings.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Depth {
+    /// Decode what looks encoded.
+    Encoded,
+    /// The text was decoded already.
+    Plain,
+}
+
+/// A credential: where it is and what it is; a lower rank names it better.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) span: Range<usize>,
+    pub(crate) label: &'static str,
+    pub(crate) rank: u8,
+}
+
+const VENDOR: u8 = 0;
+const ARMOUR: u8 = 1;
+const PLACE: u8 = 2;
+const CONTEXT: u8 = 3;
+const WEAK: u8 = 4;
+
+/// Finds what to redact.
+pub(crate) fn edits(text: &str, hits: &[Hit]) -> Vec<Edit> {
+    let found = find(text, hits, Depth::Encoded);
+    let mut ranked: Vec<(Edit, u8)> = found
+        .into_iter()
+        .map(|one| {
+            let with = Cow::Owned(format!("[redacted: {}]", one.label));
+            (Edit { span: one.span, with, kind: FindingKind::Credential, label: one.label }, one.rank)
+        })
+        .collect();
+    ranked.sort_by_key(|(edit, rank)| (edit.span.start, *rank));
+    let rank = |edit: &Edit| match edit.label {
+        "password" | "secret" | "token" | "api-key" | "authorization" | "cookie" | "session" | "url-password" | "signature" => 2,
+        "private-key" | "basic-auth" | "access-key" => 1,
+        _ => 0,
+    };
+    let mut edits: Vec<Edit> = ranked.into_iter().map(|(edit, _)| edit).collect();
+    settle(&mut edits, rank);
+    edits
+}
+
+/// Finds every credential, in no order; spans may overlap.
+pub(crate) fn find(text: &str, hits: &[Hit], depth: Depth) -> Vec<Found> {
+    let mut found = Vec::new();
+    for hit in hits {
+        match hit.meaning {
+            Meaning::Vendor(index) => found.extend(vendor(text, hit.at, index)),
+            Meaning::Announce(index) => found.extend(announced(text, hit.at, index)),
+            Meaning::Header(header) => place::header(text, hit.at, header, &mut found),
+            Meaning::Armour => found.extend(place::armour(text, hit.at)),
+            Meaning::Command(option) => found.extend(place::command(text, hit.at, option)),
+            Meaning::Pgpass => found.extend(place::pgpass(text, hit.at)),
+            Meaning::Phrase => found.extend(phrase::phrase(text, hit.at)),
+            Meaning::Query(label) => found.extend(place::query(text, hit.at, label)),
+            Meaning::Mark(_) => {}
+        }
+    }
+    place::addresses(text, &mut found);
+    run::runs(text, depth, &mut found);
+    if depth == Depth::Encoded {
+        decode::percent(text, &mut found);
+    }
+    found.retain(|one| !one.span.is_empty() && text.is_char_boundary(one.span.start) && text.is_char_boundary(one.span.end));
+    found
+}
+
+/// Judges the value of a named field, as in structured output.
+pub(crate) fn named(name: &str, value: &str) -> Option<&'static str> {
+    let text = format!("{name}=\"");
+    let hits = crate::trigger::hits(&text);
+    hits.iter().find_map(|hit| match hit.meaning {
+        Meaning::Announce(index) => {
+            let announcer = ANNOUNCERS.get(index)?;
+            let probe = format!("{text}{}\"", "x1".repeat(12));
+            context::value_of(&probe, hit.at, announcer)?;
+            convinces(value, announcer.strength, true).then_some(announcer.label)
+        }
+        Meaning::Header(Header::Authorization) => (value.len() > 7 && !value::stands_in(value)).then_some("authorization"),
+        _ => None,
+    })
+}
+
+/// Returns a rule as a regular expression.
+pub(crate) fn pattern(rule: &rule::Rule) -> String {
+    rule.pattern()
+}
+
+fn vendor(text: &str, at: usize, index: usize) -> Option<Found> {
+    let rule = RULES.get(index)?;
+    let (span, body) = rule.matches(text.as_bytes(), at)?;
+    let inner = text.get(body.clone())?;
+    // A checksum that fits ends all doubt; most copies in manuals have none.
+    if !checksum::fits(text.get(span.clone())?) && made_up(if rule.body.is_empty() { text.get(span.clone())? } else { inner }) {
+        return None;
+    }
+    Some(Found { span, label: rule.label, rank: VENDOR })
+}
+
+fn announced(text: &str, at: usize, index: usize) -> Option<Found> {
+    let announcer = ANNOUNCERS.get(index)?;
+    let value = context::value_of(text, at, announcer)?;
+    let content = text.get(value.span.clone())?;
+    let strength = match announcer.strength {
+        // Prose must convince: "the password is required", "token for pagination".
+        _ if value.loose && announcer.strength != Strength::Password => Strength::Weak,
+        strength => strength,
+    };
+    if value.loose && !content.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digest = announcer.strength == Strength::Weak && value::is_digest(content) && announcer.label != "session";
+    (!digest && convinces(content, strength, value.quoted)).then(|| Found {
+        span: value.span,
+        label: announcer.label,
+        rank: if announcer.strength == Strength::Weak { WEAK } else { CONTEXT },
+    })
+}
