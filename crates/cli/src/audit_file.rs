@@ -7,10 +7,12 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use ringfence::{AuditSink, Record};
+use serde_json::Value;
 
 use crate::error::CommandError;
 
-/// Appends one line per outcome.
+/// Appends one line per outcome. What a tool returned is kept beside its cleaned form, so the file may hold secrets
+/// and is for its owner only.
 #[derive(Debug)]
 pub(crate) struct AuditFile(Mutex<File>);
 
@@ -28,8 +30,12 @@ impl AuditFile {
 }
 
 impl AuditSink for AuditFile {
-    fn record(&self, record: &Record) -> Result<(), String> {
-        let mut line = serde_json::to_vec(record).map_err(|error| error.to_string())?;
+    fn record(&self, record: &Record, raw: Option<&Value>) -> Result<(), String> {
+        let mut line = serde_json::to_value(record).map_err(|error| error.to_string())?;
+        if let (Some(raw), Some(line)) = (raw, line.as_object_mut()) {
+            line.insert("raw".to_owned(), raw.clone());
+        }
+        let mut line = line.to_string().into_bytes();
         line.push(b'\n');
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         file.write_all(&line).and_then(|()| file.sync_data()).map_err(|error| error.to_string())

@@ -86,6 +86,11 @@ impl Serialize for Record {
         map.serialize_entry("outcome", outcome)?;
         map.serialize_entry("arguments", &*self.arguments)?;
         map.serialize_entry("result", &self.outcome)?;
+        if let Outcome::Done(output) = &self.outcome
+            && !output.findings().is_empty()
+        {
+            map.serialize_entry("findings", output.findings())?;
+        }
         if let Outcome::Refused(refusal) = &self.outcome {
             map.serialize_entry("used_declared_capability", &self.used_declared_capability)?;
             map.serialize_entry("hint", &refusal.hint)?;
@@ -135,15 +140,16 @@ impl<F: Fn(Event<'_>) + Send + Sync> Observer for F {
 
 /// Keeps the record of every call. An outcome that cannot be kept is withheld from the caller.
 pub trait AuditSink: Send + Sync {
-    /// Keeps one record.
+    /// Keeps one record. `raw` is what the tool returned, where cleaning changed it; nobody else gets to see it, and
+    /// it may hold credentials.
     ///
     /// # Errors
     ///
     /// Why it could not be kept.
-    fn record(&self, record: &Record) -> Result<(), String>;
+    fn record(&self, record: &Record, raw: Option<&Value>) -> Result<(), String>;
 }
 
-/// Records in memory, newest last.
+/// Records in memory, newest last. Raw outputs are not kept.
 #[derive(Debug, Default)]
 pub struct MemoryAudit(Mutex<Vec<Record>>);
 
@@ -160,7 +166,7 @@ impl MemoryAudit {
 }
 
 impl AuditSink for MemoryAudit {
-    fn record(&self, record: &Record) -> Result<(), String> {
+    fn record(&self, record: &Record, _raw: Option<&Value>) -> Result<(), String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
         Ok(())
     }

@@ -88,6 +88,7 @@ pub use registry::{Asker, Call, OnGaps, RegistrationError, Registry, RegistryBui
 pub use ringfence_egress as egress;
 pub use ringfence_policy as policy;
 pub use ringfence_policy::{Capabilities, Code, Declaration, Grant, Personality, Refusal};
+pub use ringfence_text as text;
 pub use run::{Run, RunBuilder};
 pub use schema::{Schema, SchemaError, Violation};
 pub use tool::Tool;

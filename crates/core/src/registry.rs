@@ -122,6 +122,14 @@ pub enum RegistrationError {
     /// Another tool has the name.
     #[error("a tool named `{0}` is already registered")]
     Duplicate(ToolName),
+    /// Another tool has a name that passes for this one.
+    #[error("the tool name `{new}` passes for `{registered}`, which is already registered")]
+    Collision {
+        /// The name that was refused.
+        new: ToolName,
+        /// The name it passes for.
+        registered: ToolName,
+    },
     /// The declaration is faulty or asks for more than the personality permits.
     #[error("tool does not fit: {}", listed(.0))]
     Gaps(Vec<Gap>),
@@ -246,6 +254,13 @@ impl Registry {
         self.replace_policy(|policy| {
             if policy.entries.contains_key(&name) {
                 return Err(RegistrationError::Duplicate(name.clone()));
+            }
+            let alike = |other: &&ToolName| ringfence_text::collide(other.as_str(), name.as_str());
+            if let Some(registered) = policy.entries.keys().find(alike) {
+                return Err(RegistrationError::Collision {
+                    new: name.clone(),
+                    registered: registered.clone(),
+                });
             }
             let fit = fit(&registered, &policy.personality, &self.parts.backends);
             let gaps = fit.gaps.clone();

@@ -61,7 +61,9 @@ impl<T> Keywords<T> {
 
     fn add(&mut self, word: usize, at: usize, gram: [u8; GRAM]) {
         let hash = usize::from(hash(u32::from_le_bytes(gram) | FOLD));
-        let (Some(bits), Some(head)) = (self.bits.get_mut(hash / 64), self.heads.get_mut(hash)) else { return };
+        let (Some(bits), Some(head)) = (self.bits.get_mut(hash / 64), self.heads.get_mut(hash)) else {
+            return;
+        };
         *bits |= 1 << (hash % 64);
         // The tables are ours and small.
         let (Ok(word), Ok(at)) = (u16::try_from(word), u8::try_from(at)) else { return };

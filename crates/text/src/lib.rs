@@ -6,19 +6,20 @@ mod clean;
 mod credential;
 mod gram;
 mod hidden;
+mod markdown;
 mod name;
 mod scan;
-mod markdown;
 mod trigger;
 
 pub use clean::{
-    Action, Cleaned, Cleaner, Finding, FindingKind, JsonFinding, WINDOW, clean, clean_json, replace_lone_surrogates,
+    Action, Cleaned, Cleaner, Finding, FindingKind, JsonFinding, WINDOW, clean, clean_json,
+    replace_lone_surrogates,
 };
 pub use hidden::{HiddenKind, hidden_spans, may_hide};
 pub use name::{Collision, Refused, collide, collisions, refused};
 pub use scan::{
-    Definition, Family, MAX_DESCRIPTION, Scan, ScanFinding, Thresholds, Verdict, rule_patterns, scan, scan_with,
-    visible_description,
+    Definition, Family, MAX_DESCRIPTION, Scan, ScanFinding, Thresholds, Verdict, rule_patterns, scan,
+    scan_with, visible_description,
 };
 
 /// Returns the rules for credentials with a prefix as regular expressions: what one would write first.

@@ -31,7 +31,8 @@ pub(crate) fn run(args: &ToolsArgs, place: &Place, out: &mut dyn Write) -> Resul
             let line = json!({
                 "name": declaration.name,
                 "title": declaration.title,
-                "description": declaration.description,
+                "description": tool.visible_description(),
+                "verdict": tool.scan().verdict,
                 "class": tool.class(),
                 "risk": declaration.risk,
                 "input": declaration.input,
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &ToolsArgs, place: &Place, out: &mut dyn Write) -> Resul
                 declaration.name.to_string(),
                 tool.class().as_str().to_owned(),
                 reach(declaration, &personality),
-                first_line(&declaration.description),
+                first_line(&tool.visible_description()),
             ]);
         }
     }

@@ -1,9 +1,11 @@
 //! What a tool returned, before and after cleaning.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use ringfence_policy::{JsonError, JsonLimits};
-use serde_json::{Map, Value};
+use ringfence_text::JsonFinding;
+use serde_json::Value;
 
 use crate::budget::marker;
 
@@ -22,7 +24,7 @@ use crate::budget::marker;
 /// ```
 ///
 /// ```compile_fail,E0451
-/// let clean = ringfence::CleanOutput { value: serde_json::json!("unclean"), text: Default::default() };
+/// let clean = ringfence::CleanOutput { value: serde_json::json!("unclean"), text: Default::default(), raw: None, findings: vec![] };
 /// ```
 #[derive(Debug)]
 pub struct RawOutput(Value);
@@ -34,6 +36,9 @@ pub struct CleanOutput {
     value: Value,
     /// The text of a value that is not a text itself, written when somebody asks for it.
     text: OnceLock<String>,
+    /// What the tool returned, where cleaning changed it. For the audit alone.
+    raw: Option<Value>,
+    findings: Vec<JsonFinding>,
 }
 
 impl RawOutput {
@@ -46,10 +51,26 @@ impl RawOutput {
         JsonLimits::DOCUMENT.check(&self.0)
     }
 
-    /// Makes the output fit to be seen: control characters that drive terminals are replaced, in the text and inside
-    /// every string and key of a structure.
+    /// Makes the output fit to be seen: terminal escapes, hidden characters, markup that could re-prompt or leak, and
+    /// credentials go, in the text and inside every string and key of a structure. What was there goes to the audit.
     pub fn clean(self) -> CleanOutput {
-        CleanOutput { value: cleaned(self.0), text: OnceLock::new() }
+        let (clean, findings) = match &self.0 {
+            Value::String(text) => {
+                let cleaned = ringfence_text::clean(text);
+                let pointed = |finding| JsonFinding { pointer: String::new(), finding };
+                let clean = match cleaned.text {
+                    Cow::Borrowed(_) => None,
+                    Cow::Owned(clean) => Some(Value::String(clean)),
+                };
+                (clean, cleaned.findings.into_iter().map(pointed).collect())
+            }
+            structured => ringfence_text::clean_json(structured),
+        };
+        let (value, raw) = match clean {
+            Some(clean) => (clean, Some(self.0)),
+            None => (self.0, None),
+        };
+        CleanOutput { value, text: OnceLock::new(), raw, findings }
     }
 }
 
@@ -67,6 +88,16 @@ impl CleanOutput {
         (!self.value.is_string()).then_some(&self.value)
     }
 
+    /// Returns what cleaning found, by its place in what the tool returned.
+    pub fn findings(&self) -> &[JsonFinding] {
+        &self.findings
+    }
+
+    /// Returns what the tool returned, where cleaning changed it.
+    pub(crate) const fn raw(&self) -> Option<&Value> {
+        self.raw.as_ref()
+    }
+
     /// Returns the output as the JSON value that its schema describes.
     pub(super) const fn value(&self) -> &Value {
         &self.value
@@ -75,8 +106,8 @@ impl CleanOutput {
     /// Returns the same output with a shorter text; a structure is kept whole.
     pub(crate) fn with_text(&self, text: String) -> Self {
         match self.structured() {
-            Some(structured) => Self { value: structured.clone(), text: text.into() },
-            None => Self { value: Value::String(text), text: OnceLock::new() },
+            Some(structured) => Self { value: structured.clone(), text: text.into(), ..self.clone() },
+            None => Self { value: Value::String(text), text: OnceLock::new(), ..self.clone() },
         }
     }
 
@@ -85,7 +116,7 @@ impl CleanOutput {
         if self.text().len() <= bytes {
             return self;
         }
-        Self { value: Value::String(shortened(self.text(), bytes)), text: OnceLock::new() }
+        Self { value: Value::String(shortened(self.text(), bytes)), text: OnceLock::new(), ..self }
     }
 }
 
@@ -107,69 +138,12 @@ fn shortened(text: &str, bytes: usize) -> String {
     format!("{head}{marker}")
 }
 
-fn cleaned(value: Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(cleaned_text(text)),
-        Value::Array(list) => Value::Array(list.into_iter().map(cleaned).collect()),
-        Value::Object(map) if map.iter().all(|(key, value)| !is_unclean(key) && is_clean(value)) => {
-            Value::Object(map)
-        }
-        Value::Object(map) => {
-            let mut clean = Map::new();
-            for (key, value) in map {
-                let mut key = cleaned_text(key);
-                // Two keys that differ in what was replaced stay two.
-                while clean.contains_key(&key) {
-                    key.push(char::REPLACEMENT_CHARACTER);
-                }
-                clean.insert(key, cleaned(value));
-            }
-            Value::Object(clean)
-        }
-        plain @ (Value::Bool(_) | Value::Null | Value::Number(_)) => plain,
-    }
-}
-
-fn is_clean(value: &Value) -> bool {
-    match value {
-        Value::String(text) => !is_unclean(text),
-        Value::Array(list) => list.iter().all(is_clean),
-        Value::Object(map) => map.iter().all(|(key, value)| !is_unclean(key) && is_clean(value)),
-        Value::Bool(_) | Value::Null | Value::Number(_) => true,
-    }
-}
-
-fn is_unclean(text: &str) -> bool {
-    // C0, DEL and C1 (0xC2 0x80..=0x9F in UTF-8); a plain byte scan decides for nearly every text.
-    let suspect = |byte: &u8| (*byte < 0x20 && !matches!(byte, b'\n' | b'\t')) || matches!(byte, 0x7f | 0xc2);
-    text.as_bytes().iter().any(suspect) && unclean_at(text).is_some()
-}
-
-fn unclean_at(text: &str) -> Option<usize> {
-    let mut characters = text.char_indices().peekable();
-    while let Some((at, character)) = characters.next() {
-        let line_end = character == '\r' && characters.peek().is_some_and(|(_, next)| *next == '\n');
-        if character.is_control() && !matches!(character, '\n' | '\t') && !line_end {
-            return Some(at);
-        }
-    }
-    None
-}
-
+/// Cleans a text that is not an output: an error of a tool, a reason, a name.
 pub(super) fn cleaned_text(text: String) -> String {
-    if !is_unclean(&text) {
-        return text;
+    match ringfence_text::clean(&text).text {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(clean) => clean,
     }
-    let mut out = String::with_capacity(text.len() + 8);
-    let mut rest = text.as_str();
-    while let Some(at) = unclean_at(rest) {
-        let (before, after) = rest.split_at(at);
-        out.push_str(before);
-        out.push(char::REPLACEMENT_CHARACTER);
-        rest = after.get(after.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
-    }
-    out.push_str(rest);
-    out
 }
 
 #[cfg(test)]
@@ -179,46 +153,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_do_not_reach_a_terminal() {
+    fn what_drives_terminals_or_models_does_not_get_through() {
         #[rustfmt::skip]
         let cases = [
             ("plain\ttext\n",            "plain\ttext\n"),
-            ("dos\r\nlines",             "dos\r\nlines"),
-            ("over\rwritten",            "over\u{fffd}written"),
-            ("\u{1b}[31mred\u{1b}[0m",   "\u{fffd}[31mred\u{fffd}[0m"),
-            ("c1 \u{9b}31m é ü",         "c1 \u{fffd}31m é ü"),
-            ("del\u{7f}nul\0",           "del\u{fffd}nul\u{fffd}"),
+            ("\u{1b}[31mred\u{1b}[0m",   "red"),
+            ("zero\u{200b}width",        "zerowidth"),
         ];
         for (raw, clean) in cases {
             let once = RawOutput::new(json!(raw)).clean();
             assert_eq!(once.text(), clean, "{raw:?}");
-            assert_eq!(RawOutput::new(json!(once.text())).clean(), once, "cleaning twice changes nothing");
+            assert_eq!(once.raw().is_some(), raw != clean, "the audit gets what was changed");
+            assert_eq!(once.findings().is_empty(), raw == clean);
+            assert_eq!(
+                RawOutput::new(json!(once.text())).clean().text(),
+                clean,
+                "cleaning twice changes nothing"
+            );
         }
-    }
-
-    #[test]
-    fn a_limit_is_counted_in_bytes_with_the_marker() {
-        let long = "é".repeat(100);
-        for bytes in 0..=200 {
-            let output = RawOutput::new(json!(long)).clean().limited(bytes);
-            assert!(output.text().len() <= bytes, "{bytes}: {}", output.text());
-            assert_eq!(output.text() == long, bytes == 200);
-        }
-    }
-
-    #[test]
-    fn keys_that_look_alike_once_clean_stay_apart() {
-        let output = RawOutput::new(json!({"a\u{1b}": 1, "a\u{7}": 2})).clean();
-        assert_eq!(output.structured(), Some(&json!({"a\u{fffd}": 1, "a\u{fffd}\u{fffd}": 2})));
     }
 
     #[test]
     fn structures_are_cleaned_inside() {
-        let output = RawOutput::new(json!({"a\u{1b}": ["x\0", {"b": "\u{8}"}], "n": 1})).clean();
-        assert_eq!(
-            output.structured(),
-            Some(&json!({"a\u{fffd}": ["x\u{fffd}", {"b": "\u{fffd}"}], "n": 1}))
-        );
-        assert!(!output.text().contains('\u{1b}'));
+        let output = RawOutput::new(json!({"a\u{200b}": ["x\u{1b}[1m", {"b": "\u{202e}"}], "n": 1})).clean();
+        assert_eq!(output.structured(), Some(&json!({"a": ["x", {"b": ""}], "n": 1})));
+        assert_eq!(output.findings().len(), 3);
+        let plain = RawOutput::new(json!({"a": ["x"], "n": 1})).clean();
+        assert!(plain.raw().is_none() && plain.findings().is_empty());
     }
 }

@@ -6,6 +6,9 @@ use ringfence_policy::{
     Capabilities, Code, Decision, Declaration, Gap, Grant, Limits, Personality, Refusal, SafetyClass,
     resolve_capabilities, validate_registration,
 };
+use ringfence_text::{Definition, Scan, Verdict};
+
+use super::output::cleaned_text;
 
 use crate::backend::Backends;
 use crate::digest::digest;
@@ -27,6 +30,7 @@ pub struct Registered {
     pub(super) output: Schema,
     pub(super) class: SafetyClass,
     pub(super) digest: Arc<str>,
+    scan: Scan,
     quarantine: Option<Quarantine>,
 }
 
@@ -70,8 +74,9 @@ impl Registered {
         match (input, output, digest) {
             (Some(input), Some(output), Ok(digest)) => {
                 let class = declaration.class();
-                let quarantine = quarantine(declaration, &digest, pins);
-                Ok(Self { quarantine, input, output, class, digest: digest.into(), tool })
+                let scan = scanned(declaration);
+                let quarantine = quarantine(declaration, &digest, &scan, pins);
+                Ok(Self { scan, quarantine, input, output, class, digest: digest.into(), tool })
             }
             _ => Err(gaps),
         }
@@ -84,6 +89,16 @@ impl Registered {
 
     pub(crate) fn is_available(&self, environment: &ScopedEnvironment) -> bool {
         self.tool.is_available(environment)
+    }
+
+    /// Returns what the scan of the definition said.
+    pub const fn scan(&self) -> &Scan {
+        &self.scan
+    }
+
+    /// Returns the description as a model may see it: cut to its maximum, and clean.
+    pub fn visible_description(&self) -> String {
+        cleaned_text(ringfence_text::visible_description(&self.declaration().description).into_owned())
     }
 
     /// Returns why the tool may not be called yet, if so.
@@ -102,18 +117,44 @@ impl Registered {
     }
 }
 
-/// Compares a definition with its pin. An accepted definition is free; with pins in force, any other one is not.
-fn quarantine(declaration: &Declaration, digest: &str, pins: Option<&Pins>) -> Option<Quarantine> {
+/// Scans everything that a tool says of itself.
+pub(crate) fn scanned(declaration: &Declaration) -> Scan {
+    ringfence_text::scan(&Definition {
+        name: declaration.name.as_str(),
+        title: declaration.title.as_deref(),
+        description: Some(&declaration.description),
+        input_schema: Some(&declaration.input),
+        output_schema: Some(&declaration.output),
+    })
+}
+
+/// Says whether a person must look at a definition first: a hostile one always, and with pins in force every one that
+/// is not the accepted one. What somebody has accepted is free, whatever the scan says.
+fn quarantine(
+    declaration: &Declaration,
+    digest: &str,
+    scan: &Scan,
+    pins: Option<&Pins>,
+) -> Option<Quarantine> {
     let name = &declaration.name;
-    let (message, changes) = match pins?.status(declaration, digest) {
-        PinStatus::Accepted => return None,
-        PinStatus::New => (format!("the definition of `{name}` was not accepted yet"), Vec::new()),
-        PinStatus::Changed(changes) => {
+    let (message, changes) = match pins.map(|pins| pins.status(declaration, digest)) {
+        Some(PinStatus::Accepted) => return None,
+        Some(PinStatus::Changed(changes)) => {
             let places = summed_up(&changes);
             (format!("the definition of `{name}` is not the accepted one: {places} changed"), changes)
         }
+        Some(PinStatus::New) | None if scan.verdict == Verdict::Quarantine => {
+            let worst = scan.findings.iter().max_by_key(|finding| finding.weight);
+            let found =
+                worst.map_or_else(String::new, |worst| format!(": {} {}", worst.field, worst.message));
+            (format!("the definition of `{name}` looks hostile{found}"), Vec::new())
+        }
+        Some(PinStatus::New) => (format!("the definition of `{name}` was not accepted yet"), Vec::new()),
+        None => return None,
     };
-    let hint = format!("review it with `ringfence pins diff {name}`, then `ringfence pins accept {name}`");
+    let hint = format!(
+        "review it with `ringfence scan` and `ringfence pins diff {name}`, then `ringfence pins accept {name}`"
+    );
     Some(Quarantine { refusal: Refusal::new(Code::ToolQuarantined, message).hint(hint), changes })
 }
 

@@ -138,7 +138,11 @@ fn record(
 }
 
 fn recorded(audit: &dyn AuditSink, record: &Record) -> Result<(), String> {
-    let recorded = std::panic::catch_unwind(AssertUnwindSafe(|| audit.record(record)));
+    let raw = match &record.outcome {
+        Outcome::Done(output) => output.raw(),
+        Outcome::Failed(_) | Outcome::Refused(_) => None,
+    };
+    let recorded = std::panic::catch_unwind(AssertUnwindSafe(|| audit.record(record, raw)));
     recorded.unwrap_or_else(|panic| Err(format!("the audit panicked: {}", panic_text(&*panic))))
 }
 

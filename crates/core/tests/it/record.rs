@@ -96,13 +96,13 @@ async fn a_record_is_one_line_of_json() {
 async fn an_outcome_that_cannot_be_recorded_is_withheld() {
     struct Full;
     impl AuditSink for Full {
-        fn record(&self, _record: &Record) -> Result<(), String> {
+        fn record(&self, _record: &Record, _raw: Option<&serde_json::Value>) -> Result<(), String> {
             Err("no space left".into())
         }
     }
     struct Broken;
     impl AuditSink for Broken {
-        fn record(&self, _record: &Record) -> Result<(), String> {
+        fn record(&self, _record: &Record, _raw: Option<&serde_json::Value>) -> Result<(), String> {
             panic!("no space left")
         }
     }

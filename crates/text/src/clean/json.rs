@@ -1,6 +1,7 @@
 //! Structured output: cleaned inside its strings and keys.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -19,64 +20,102 @@ pub struct JsonFinding {
     pub finding: Finding,
 }
 
-/// Cleans the strings and keys of a value.
+/// Cleans the strings and keys of a value; `None` where there is nothing to change.
 ///
 /// A string under a name such as `password` is judged as the value of that name.
-pub fn clean_json(value: &Value) -> (Value, Vec<JsonFinding>) {
+pub fn clean_json(value: &Value) -> (Option<Value>, Vec<JsonFinding>) {
     let mut findings = Vec::new();
     let mut pointer = String::new();
     let cleaned = walk(value, None, &mut pointer, &mut findings);
     (cleaned, findings)
 }
 
-fn walk(value: &Value, name: Option<&str>, pointer: &mut String, findings: &mut Vec<JsonFinding>) -> Value {
+fn walk(
+    value: &Value,
+    name: Option<&str>,
+    pointer: &mut String,
+    findings: &mut Vec<JsonFinding>,
+) -> Option<Value> {
     match value {
-        Value::String(text) => Value::String(string(text, name, pointer, findings)),
+        Value::String(text) => string(text, name, pointer, findings).map(Value::String),
         Value::Array(items) => {
-            let items = items.iter().enumerate().map(|(index, item)| {
+            let mut cleaned: Option<Vec<Value>> = None;
+            for (index, item) in items.iter().enumerate() {
                 let length = pointer.len();
-                pointer.push('/');
-                pointer.push_str(&index.to_string());
-                let item = walk(item, name, pointer, findings);
-                pointer.truncate(length);
-                item
-            });
-            Value::Array(items.collect())
-        }
-        Value::Object(fields) => {
-            let mut cleaned = Map::new();
-            for (key, value) in fields {
-                let length = pointer.len();
-                pointer.push('/');
-                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
-                let value = walk(value, Some(key), pointer, findings);
-                let mut key = string(key, None, pointer, findings);
-                // Two keys that only hidden characters told apart stay two.
-                while cleaned.contains_key(&key) {
-                    key.push('_');
+                // Writing to a string cannot fail.
+                let _written = write!(pointer, "/{index}");
+                if let Some(item) = walk(item, name, pointer, findings)
+                    && let Some(slot) = cleaned.get_or_insert_with(|| items.clone()).get_mut(index)
+                {
+                    *slot = item;
                 }
                 pointer.truncate(length);
-                cleaned.insert(key, value);
             }
-            Value::Object(cleaned)
+            cleaned.map(Value::Array)
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        Value::Object(fields) => object(fields, pointer, findings).map(Value::Object),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 
-fn string(text: &str, name: Option<&str>, pointer: &str, findings: &mut Vec<JsonFinding>) -> String {
+fn object(
+    fields: &Map<String, Value>,
+    pointer: &mut String,
+    findings: &mut Vec<JsonFinding>,
+) -> Option<Map<String, Value>> {
+    let mut changes: Vec<(Option<String>, Option<Value>)> = Vec::new();
+    for (index, (key, value)) in fields.iter().enumerate() {
+        let length = pointer.len();
+        pointer.push('/');
+        if key.contains(['~', '/']) {
+            pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        } else {
+            pointer.push_str(key);
+        }
+        let value = walk(value, Some(key), pointer, findings);
+        let key = string(key, None, pointer, findings);
+        pointer.truncate(length);
+        if value.is_some() || key.is_some() {
+            changes.resize_with(index, || (None, None));
+            changes.push((key, value));
+        }
+    }
+    if changes.is_empty() {
+        return None;
+    }
+    changes.resize_with(fields.len(), || (None, None));
+    let mut cleaned = Map::new();
+    for ((key, value), (new_key, new_value)) in fields.iter().zip(changes) {
+        let mut key = new_key.unwrap_or_else(|| key.clone());
+        // Two keys that only hidden characters told apart stay two.
+        while cleaned.contains_key(&key) {
+            key.push('_');
+        }
+        cleaned.insert(key, new_value.unwrap_or_else(|| value.clone()));
+    }
+    Some(cleaned)
+}
+
+/// Cleans one string; `None` where there is nothing to change.
+fn string(text: &str, name: Option<&str>, pointer: &str, findings: &mut Vec<JsonFinding>) -> Option<String> {
     let cleaned = clean(text);
     let named = name.and_then(|name| credential::named(name, &cleaned.text));
     let note = |finding| JsonFinding { pointer: pointer.to_owned(), finding };
     findings.extend(cleaned.findings.into_iter().map(note));
-    match named {
-        Some(label) => {
+    match (named, cleaned.text) {
+        (Some(label), _) => {
             let marker = format!("[redacted: {label}]");
             let action = Action::Replaced(Cow::Owned(marker.clone()));
-            findings.push(note(Finding { kind: FindingKind::Credential, label, span: 0..text.len(), action }));
-            marker
+            findings.push(note(Finding {
+                kind: FindingKind::Credential,
+                label,
+                span: 0..text.len(),
+                action,
+            }));
+            Some(marker)
         }
-        None => cleaned.text.into_owned(),
+        (None, Cow::Owned(clean)) => Some(clean),
+        (None, Cow::Borrowed(_)) => None,
     }
 }
 
@@ -100,7 +139,9 @@ pub fn replace_lone_surrogates(json: &str) -> (Cow<'_, str>, Vec<finding::Findin
         let unit = unit(bytes, start);
         at = match unit {
             None => start + 2,
-            Some(0xD800..=0xDBFF) if matches!(self::unit(bytes, start + 6), Some(0xDC00..=0xDFFF)) => start + 12,
+            Some(0xD800..=0xDBFF) if matches!(self::unit(bytes, start + 6), Some(0xDC00..=0xDFFF)) => {
+                start + 12
+            }
             Some(0xD800..=0xDFFF) => {
                 let out = out.get_or_insert_default();
                 out.push_str(json.get(done..start).unwrap_or_default());

@@ -39,7 +39,8 @@ impl Folded {
 
 /// Folds a text.
 pub(crate) fn fold(raw: &str) -> Folded {
-    let mut folded = Folded { text: String::with_capacity(raw.len()), map: Vec::with_capacity(raw.len() + 1) };
+    let mut folded =
+        Folded { text: String::with_capacity(raw.len()), map: Vec::with_capacity(raw.len() + 1) };
     let mut word_is_latin = false;
     for (at, c) in raw.char_indices() {
         // A text is at most some megabytes here; beyond four gigabytes spans would be cut, not wrong in kind.

@@ -164,12 +164,16 @@ fn is_name_byte(byte: u8) -> bool {
 fn bare(word: &str, raw: &str, at: Range<usize>, names: Names<'_>, hits: &mut Vec<Hit>) {
     let rest = raw.get(at.end..).unwrap_or_default();
     if word.starts_with("http") && rest.starts_with("://") {
-        let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '`')).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '`'))
+            .unwrap_or(rest.len());
         hits.push(Hit { at: at.start..at.end + end, concepts: concept::URL });
         return;
     }
     if rest.starts_with('@') && rest.bytes().nth(1).is_some_and(|byte| byte.is_ascii_alphanumeric()) {
-        let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '`')).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '`'))
+            .unwrap_or(rest.len());
         if rest.get(..end).is_some_and(|host| host.contains('.')) {
             hits.push(Hit { at: at.start..at.end + end, concepts: concept::MAIL });
         }
@@ -191,7 +195,8 @@ fn bare(word: &str, raw: &str, at: Range<usize>, names: Names<'_>, hits: &mut Ve
     let kebab = hyphens > 1 || (hyphens == 1 && rest.starts_with(" tool"));
     let camel = word.starts_with(|c: char| c.is_ascii_lowercase())
         && word.as_bytes().windows(2).any(|pair| {
-            pair.first().is_some_and(u8::is_ascii_lowercase) && pair.last().is_some_and(u8::is_ascii_uppercase)
+            pair.first().is_some_and(u8::is_ascii_lowercase)
+                && pair.last().is_some_and(u8::is_ascii_uppercase)
         });
     if snake || kebab || camel {
         hits.push(Hit { at, concepts: concept::NAMED });
@@ -204,7 +209,10 @@ fn is_turn(word: &str, ended: bool, raw: &str, start: usize) -> bool {
     let line_start = before.is_empty() || before.ends_with("\n\n") || before.ends_with("\r\n\r\n");
     match word {
         "SYSTEM" | "ASSISTANT" | "HUMAN" | "DEVELOPER" => ended || line_start,
-        "Human" | "Assistant" | "System" => line_start && !raw.get(start..).is_some_and(|rest| rest.starts_with("System") && before.is_empty()),
+        "Human" | "Assistant" | "System" => {
+            line_start
+                && !raw.get(start..).is_some_and(|rest| rest.starts_with("System") && before.is_empty())
+        }
         _ => false,
     }
 }

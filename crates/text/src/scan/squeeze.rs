@@ -10,14 +10,40 @@ use super::fold::Folded;
 
 const VERBS: &[&str] = &["ignore", "disregard", "forget", "bypass", "override"];
 const MIDDLES: &[&str] = &[
-    "previous", "prior", "earlier", "above", "all", "allprevious", "allprior", "allearlier", "alltheprevious",
-    "anyprevious", "your", "yourprevious", "theprevious", "theabove", "allofthe", "allyour", "system", "thesystem",
-    "everything", "preceding",
+    "previous",
+    "prior",
+    "earlier",
+    "above",
+    "all",
+    "allprevious",
+    "allprior",
+    "allearlier",
+    "alltheprevious",
+    "anyprevious",
+    "your",
+    "yourprevious",
+    "theprevious",
+    "theabove",
+    "allofthe",
+    "allyour",
+    "system",
+    "thesystem",
+    "everything",
+    "preceding",
 ];
-const NOUNS: &[&str] = &["instruction", "rule", "prompt", "directive", "guideline", "command", "order", "above", "before"];
+const NOUNS: &[&str] =
+    &["instruction", "rule", "prompt", "directive", "guideline", "command", "order", "above", "before"];
 const WHOLE: &[&str] = &[
-    "donottelltheuser", "donttelltheuser", "donotinformtheuser", "donotmentionthis", "withouttellingtheuser",
-    "revealthesystemprompt", "revealyoursystemprompt", "systemoverride", "sendthefile", "readthefile",
+    "donottelltheuser",
+    "donttelltheuser",
+    "donotinformtheuser",
+    "donotmentionthis",
+    "withouttellingtheuser",
+    "revealthesystemprompt",
+    "revealyoursystemprompt",
+    "systemoverride",
+    "sendthefile",
+    "readthefile",
 ];
 
 struct Phrases {
@@ -33,7 +59,9 @@ static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
             plain.extend(NOUNS.iter().map(|noun| format!("{verb}{middle}{noun}")));
         }
     }
-    let turned = plain.iter().flat_map(|phrase| [phrase.chars().rev().collect(), phrase.chars().map(rotated).collect()]);
+    let turned = plain
+        .iter()
+        .flat_map(|phrase| [phrase.chars().rev().collect(), phrase.chars().map(rotated).collect()]);
     let all: Vec<String> = plain.iter().cloned().chain(turned.collect::<Vec<String>>()).collect();
     Phrases { automaton: AhoCorasick::new(&all).ok(), plain: plain.len() }
 });

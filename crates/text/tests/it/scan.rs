@@ -33,7 +33,11 @@ fn verdict(case: &Value) -> Verdict {
 /// Counts cases, those flagged or worse, and those quarantined.
 fn counted<'a>(cases: impl Iterator<Item = &'a Value>) -> (usize, usize, usize) {
     cases.map(verdict).fold((0, 0, 0), |(all, flagged, quarantined), verdict| {
-        (all + 1, flagged + usize::from(verdict >= Verdict::Flag), quarantined + usize::from(verdict == Verdict::Quarantine))
+        (
+            all + 1,
+            flagged + usize::from(verdict >= Verdict::Flag),
+            quarantined + usize::from(verdict == Verdict::Quarantine),
+        )
     })
 }
 
@@ -86,7 +90,11 @@ fn hidden_characters_are_quarantined_and_honest_text_is_not() {
         let hides = matches!(case["category"].as_str(), Some("bidi" | "tag" | "varsel" | "zero-width"));
         let is_benign = case["expect"] == "allow";
         let found = scan(&Definition::new("tool").description(case["input"].as_str().unwrap()));
-        let right = if hides { found.verdict == Verdict::Quarantine } else { !is_benign || found.verdict == Verdict::Accept };
+        let right = if hides {
+            found.verdict == Verdict::Quarantine
+        } else {
+            !is_benign || found.verdict == Verdict::Accept
+        };
         if !right && case["either"] != json!(true) {
             wrong.push(format!("{}: {} {found:?}", case["id"], case["why"]));
         }
