@@ -60,9 +60,11 @@ not json
 #[test]
 fn what_is_no_list_is_said_so() {
     let bench = Bench::new().file("a.json", r#"{"a": 1}"#).file("b.json", "[1]").file("c.json", "{");
-    for (file, message) in
-        [("a.json", "there is no list of tools"), ("b.json", "a tool is a JSON object"), ("c.json", "error: ")]
-    {
+    for (file, message) in [
+        ("a.json", "there is no list of tools"),
+        ("b.json", "a tool is a JSON object"),
+        ("c.json", "error: "),
+    ] {
         let said = bench.ringfence(&["scan", file]);
         assert!(said.contains(message) && said.ends_with("exit 2"), "{file}: {said}");
     }

@@ -55,7 +55,8 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
     let printable = text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t' | '\r'));
     let letters = text.chars().filter(|c| c.is_alphabetic() || *c == ' ').count();
     let ascii = text.chars().filter(char::is_ascii).count();
-    (count >= 8 && printable && letters * 10 >= count * 6 && (ascii * 10 >= count * 9 || letters == count)).then_some(text)
+    (count >= 8 && printable && letters * 10 >= count * 6 && (ascii * 10 >= count * 9 || letters == count))
+        .then_some(text)
 }
 
 fn hexadecimal(run: &str) -> Option<String> {
@@ -73,7 +74,8 @@ fn nibble(byte: u8) -> Option<u8> {
 
 fn base64(run: &str) -> Option<String> {
     let body = run.trim_end_matches('=');
-    let mixed = body.bytes().any(|byte| byte.is_ascii_uppercase()) && body.bytes().any(|byte| byte.is_ascii_lowercase());
+    let mixed = body.bytes().any(|byte| byte.is_ascii_uppercase())
+        && body.bytes().any(|byte| byte.is_ascii_lowercase());
     if !mixed || body.len() % 4 == 1 {
         return None;
     }
@@ -113,7 +115,11 @@ fn escaped(raw: &str, lead: &str, decode: Escape) -> Option<Decoded> {
             at += len;
             last = at;
         } else {
-            let next = rest.char_indices().skip(1).find(|(_, c)| lead.starts_with(*c)).map_or(rest.len(), |(at, _)| at);
+            let next = rest
+                .char_indices()
+                .skip(1)
+                .find(|(_, c)| lead.starts_with(*c))
+                .map_or(rest.len(), |(at, _)| at);
             text.push_str(rest.get(..next).unwrap_or_default());
             at += next;
         }

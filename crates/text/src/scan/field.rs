@@ -25,7 +25,9 @@ pub(crate) fn each<'a>(definition: &Definition<'a>, see: &mut dyn FnMut(&str, &'
     if let Some(description) = definition.description {
         see("/description", description, Kind::Prose);
     }
-    for (pointer, schema) in [("/inputSchema", definition.input_schema), ("/outputSchema", definition.output_schema)] {
+    for (pointer, schema) in
+        [("/inputSchema", definition.input_schema), ("/outputSchema", definition.output_schema)]
+    {
         if let Some(schema) = schema {
             walk(schema, &mut pointer.to_owned(), 0, see);
         }
@@ -53,7 +55,9 @@ fn walk<'a>(value: &'a Value, pointer: &mut String, depth: usize, see: &mut dyn 
                 pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
                 see(pointer, key, Kind::Name);
                 // What a pattern or a reference says is for machines.
-                if !matches!(key.as_str(), "$ref" | "$schema" | "$id" | "pattern" | "format") || !item.is_string() {
+                if !matches!(key.as_str(), "$ref" | "$schema" | "$id" | "pattern" | "format")
+                    || !item.is_string()
+                {
                     walk(item, pointer, depth + 1, see);
                 }
                 pointer.truncate(len);

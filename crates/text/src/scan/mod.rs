@@ -138,7 +138,7 @@ fn scan_text(raw: &str, pointer: &str, kind: Kind, names: Names<'_>, findings: &
         findings.push(ScanFinding { family, rule, weight, field: pointer.to_owned(), span, message });
     };
     let wide = !raw.is_ascii();
-    if wide || raw.bytes().any(|byte| byte.is_ascii_control()) {
+    if wide || raw.bytes().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\n' | b'\r' | b'\t')) {
         if let Some((span, _)) = hidden_spans(raw).next() {
             add(Family::Hidden, "hidden.characters", 100, span, "holds characters that nobody sees");
         }
@@ -161,7 +161,8 @@ fn scan_text(raw: &str, pointer: &str, kind: Kind, names: Names<'_>, findings: &
         if segment.whole {
             add(Family::Encoded, "encoded.text", 40, segment.at.clone(), "holds encoded text");
         }
-        let mut inner = |family, rule, weight, _span, message| add(family, rule, weight, segment.at.clone(), message);
+        let mut inner =
+            |family, rule, weight, _span, message| add(family, rule, weight, segment.at.clone(), message);
         scan_prose(&segment.text, names, &mut inner);
     }
 }
@@ -191,13 +192,20 @@ fn scan_prose(text: &str, names: Names<'_>, add: &mut Add<'_>) {
         }
     }
     // A phrase that the rules could read needs no squeezing.
-    let is_new = |span: &Range<usize>| !told.iter().any(|told| told.start < span.end && span.start < told.end);
+    let is_new =
+        |span: &Range<usize>| !told.iter().any(|told| told.start < span.end && span.start < told.end);
     if let Some((span, way)) = squeeze::phrase(&folded).filter(|(span, _)| is_new(span)) {
         match way {
             squeeze::Way::Spaced => {
-                add(Family::Override, "override.spaced", 60, span, "tells the model to set instructions aside");
+                add(
+                    Family::Override,
+                    "override.spaced",
+                    60,
+                    span,
+                    "tells the model to set instructions aside",
+                );
             }
-            squeeze::Way::Turned => {
+            squeeze::Way::Reversed | squeeze::Way::Rotated => {
                 add(Family::Encoded, "encoded.turned", 80, span, "holds a reversed or rotated instruction");
             }
         }
@@ -229,7 +237,10 @@ fn mixed_word(raw: &str) -> Option<Range<usize>> {
 /// Says whether a letter is of a script whose letters pass for Latin ones.
 fn is_foreign(c: char) -> bool {
     use unicode_script::{Script, UnicodeScript};
-    matches!(c.script(), Script::Armenian | Script::Cherokee | Script::Cyrillic | Script::Greek | Script::Lisu)
+    matches!(
+        c.script(),
+        Script::Armenian | Script::Cherokee | Script::Cyrillic | Script::Greek | Script::Lisu
+    )
 }
 
 #[cfg(test)]

@@ -26,7 +26,9 @@ pub fn rule_patterns() -> Vec<(&'static str, String)> {
 fn words(wanted: Concepts) -> String {
     let mut any: Vec<String> =
         entries().filter(|(concepts, _)| concepts & wanted != 0).map(|(_, entry)| word(entry)).collect();
-    any.extend(SHAPES.iter().filter(|(concept, _)| concept & wanted != 0).map(|(_, shape)| (*shape).to_owned()));
+    any.extend(
+        SHAPES.iter().filter(|(concept, _)| concept & wanted != 0).map(|(_, shape)| (*shape).to_owned()),
+    );
     format!("(?:{})", any.join("|"))
 }
 

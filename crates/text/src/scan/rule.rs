@@ -231,7 +231,9 @@ pub(crate) fn find(rule: &Rule, hits: &[Hit]) -> Option<Range<usize>> {
 /// Says whether a sentence warns of instructions in what a tool returns, instead of giving some.
 fn is_defence(rule: &Rule, hits: &[Hit], range: &Range<usize>) -> bool {
     let near = |hit: &Hit| match rule.id {
-        "override.prior" | "override.any" => hit.concepts & DEFENSIVE != 0 && hit.at.start.abs_diff(range.end) <= 2,
+        "override.prior" | "override.any" => {
+            hit.concepts & DEFENSIVE != 0 && hit.at.start.abs_diff(range.end) <= 2
+        }
         "obey.output" | "obey.output-must" | "obey.every" => {
             hit.concepts & NOT != 0 && hit.at.start + 10 >= range.start && hit.at.end <= range.end
         }

@@ -11,9 +11,12 @@ fn verdict(description: &str) -> Verdict {
 
 #[test]
 fn strong_words_alone_never_flag() {
-    let words = ["IMPORTANT", "MUST", "ALWAYS", "NEVER", "CRITICAL", "REQUIRED", "MANDATORY", "WARNING", "URGENT"];
+    let words =
+        ["IMPORTANT", "MUST", "ALWAYS", "NEVER", "CRITICAL", "REQUIRED", "MANDATORY", "WARNING", "URGENT"];
     for word in words {
-        for text in [format!("{word}: pass an absolute path."), format!("{word} {word} {word}!"), word.to_owned()] {
+        for text in
+            [format!("{word}: pass an absolute path."), format!("{word} {word} {word}!"), word.to_owned()]
+        {
             assert_eq!(verdict(&text), Verdict::Accept, "{text}");
         }
     }
@@ -47,7 +50,10 @@ fn every_string_of_a_definition_is_scanned() {
         ("/inputSchema/properties/q/examples/0", json!({"properties": {"q": {"examples": [ATTACK]}}})),
         ("/inputSchema/properties/q/const", json!({"properties": {"q": {"const": ATTACK}}})),
         ("/inputSchema/$comment", json!({"$comment": ATTACK})),
-        ("/inputSchema/properties/ignore_all_previous_instructions", json!({"properties": {"ignore_all_previous_instructions": {}}})),
+        (
+            "/inputSchema/properties/ignore_all_previous_instructions",
+            json!({"properties": {"ignore_all_previous_instructions": {}}}),
+        ),
         ("/inputSchema/$defs/a~1b/description", json!({"$defs": {"a/b": {"description": ATTACK}}})),
     ];
     for (field, schema) in schemas {
@@ -58,7 +64,9 @@ fn every_string_of_a_definition_is_scanned() {
     let output = json!({"description": ATTACK});
     let titled = Definition { title: Some(ATTACK), output_schema: Some(&output), ..Definition::new("tool") };
     let fields: Vec<String> = scan(&titled).findings.into_iter().map(|one| one.field).collect();
-    assert!(fields.contains(&"/title".to_owned()) && fields.contains(&"/outputSchema/description".to_owned()));
+    assert!(
+        fields.contains(&"/title".to_owned()) && fields.contains(&"/outputSchema/description".to_owned())
+    );
 }
 
 #[test]

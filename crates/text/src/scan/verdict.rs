@@ -37,16 +37,20 @@ const SUPPORT: &[&str] = &["pressure.pretext", "pressure.pretext-first", "pressu
 
 /// Adds up the findings, each rule once, and judges the sum.
 pub(super) fn judge(findings: &[ScanFinding], thresholds: &Thresholds) -> (u32, Verdict) {
-    let mut seen: Vec<(&str, u32, Family)> = findings.iter().map(|one| (one.rule, one.weight, one.family)).collect();
+    let mut seen: Vec<(&str, u32, Family)> =
+        findings.iter().map(|one| (one.rule, one.weight, one.family)).collect();
     seen.sort_unstable();
     seen.dedup_by_key(|one| one.0);
     let has = |family: &Family| seen.iter().any(|one| one.2 == *family);
-    let together = COMBINATIONS.iter().filter(|(families, _)| families.iter().all(has)).map(|(_, weight)| weight);
+    let together =
+        COMBINATIONS.iter().filter(|(families, _)| families.iter().all(has)).map(|(_, weight)| weight);
     let is_support = |one: &&(&str, u32, Family)| SUPPORT.contains(&one.0);
     let main: u32 = seen.iter().filter(|one| !is_support(one)).map(|one| one.1).sum();
     let support: u32 = seen.iter().filter(is_support).map(|one| one.1).sum();
     let score = main + support.min(main) + together.sum::<u32>();
-    let verdict = if score >= thresholds.quarantine || has(&Family::Hidden) && seen.iter().any(|one| one.0 == "hidden.characters") {
+    let verdict = if score >= thresholds.quarantine
+        || has(&Family::Hidden) && seen.iter().any(|one| one.0 == "hidden.characters")
+    {
         Verdict::Quarantine
     } else if score >= thresholds.flag || has(&Family::Length) {
         Verdict::Flag

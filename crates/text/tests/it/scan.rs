@@ -5,6 +5,7 @@
 
 use ringfence_text::{Definition, Verdict, collide, collisions, refused, scan};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 fn cases(name: &str) -> Option<Vec<Value>> {
     let path = format!("{}/../../../shared/corpora/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
@@ -18,7 +19,7 @@ fn cases(name: &str) -> Option<Vec<Value>> {
 /// Part of the cases, told by their id, so that it stays the same.
 fn is_tuned_on(case: &Value) -> bool {
     let id = case["id"].as_str().unwrap();
-    id.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 10 < 6
+    Sha256::digest(id).iter().fold(0_u32, |rest, byte| (rest * 256 + u32::from(*byte)) % 10) < 6
 }
 
 fn verdict(case: &Value) -> Verdict {
@@ -33,7 +34,11 @@ fn verdict(case: &Value) -> Verdict {
 /// Counts cases, those flagged or worse, and those quarantined.
 fn counted<'a>(cases: impl Iterator<Item = &'a Value>) -> (usize, usize, usize) {
     cases.map(verdict).fold((0, 0, 0), |(all, flagged, quarantined), verdict| {
-        (all + 1, flagged + usize::from(verdict >= Verdict::Flag), quarantined + usize::from(verdict == Verdict::Quarantine))
+        (
+            all + 1,
+            flagged + usize::from(verdict >= Verdict::Flag),
+            quarantined + usize::from(verdict == Verdict::Quarantine),
+        )
     })
 }
 
@@ -86,7 +91,11 @@ fn hidden_characters_are_quarantined_and_honest_text_is_not() {
         let hides = matches!(case["category"].as_str(), Some("bidi" | "tag" | "varsel" | "zero-width"));
         let is_benign = case["expect"] == "allow";
         let found = scan(&Definition::new("tool").description(case["input"].as_str().unwrap()));
-        let right = if hides { found.verdict == Verdict::Quarantine } else { !is_benign || found.verdict == Verdict::Accept };
+        let right = if hides {
+            found.verdict == Verdict::Quarantine
+        } else {
+            !is_benign || found.verdict == Verdict::Accept
+        };
         if !right && case["either"] != json!(true) {
             wrong.push(format!("{}: {} {found:?}", case["id"], case["why"]));
         }

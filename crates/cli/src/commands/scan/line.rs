@@ -54,8 +54,7 @@ fn answer(id: &Value, value: Value) -> Result<(Value, bool), &'static str> {
         return compare(id, names);
     }
     let scan = scan(&Tool::read(map)?.definition());
-    let answer =
-        json!({"id": id, "verdict": scan.verdict, "score": scan.score, "findings": scan.findings});
+    let answer = json!({"id": id, "verdict": scan.verdict, "score": scan.score, "findings": scan.findings});
     Ok((answer, scan.verdict > Verdict::Accept))
 }
 

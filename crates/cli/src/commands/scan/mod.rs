@@ -37,7 +37,9 @@ pub(crate) struct ScanArgs {
 pub(crate) fn run(args: &ScanArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
     let file = args.file.as_deref().filter(|file| *file != Path::new("-"));
     match (args.jsonl, file) {
-        (true, None) => line::answer_all(&mut BufReader::with_capacity(1 << 16, std::io::stdin().lock()), out),
+        (true, None) => {
+            line::answer_all(&mut BufReader::with_capacity(1 << 16, std::io::stdin().lock()), out)
+        }
         (true, Some(file)) => {
             let failed =
                 |error| CommandError::File { verb: "read", path: file.to_path_buf(), error, hint: None };
@@ -65,7 +67,8 @@ fn toolbox(place: &Place) -> Result<Vec<Tool>, CommandError> {
 }
 
 fn listed(text: &str) -> Result<Vec<Tool>, CommandError> {
-    let input = |message| CommandError::Input { message, hint: Some("give a list of tools in JSON, or a toolbox") };
+    let input =
+        |message| CommandError::Input { message, hint: Some("give a list of tools in JSON, or a toolbox") };
     let value = parse_json(text, JsonLimits::DOCUMENT).map_err(|error| input(error.to_string()))?;
     Tool::list(value).map_err(|message| input(message.to_owned()))
 }
@@ -73,9 +76,8 @@ fn listed(text: &str) -> Result<Vec<Tool>, CommandError> {
 fn standard_input() -> Result<String, CommandError> {
     let limit = u64::try_from(JsonLimits::DOCUMENT.bytes).unwrap_or(u64::MAX);
     let mut text = String::new();
-    std::io::stdin().lock().take(limit + 1).read_to_string(&mut text).map_err(|error| CommandError::Input {
-        message: format!("cannot read standard input: {error}"),
-        hint: None,
+    std::io::stdin().lock().take(limit + 1).read_to_string(&mut text).map_err(|error| {
+        CommandError::Input { message: format!("cannot read standard input: {error}"), hint: None }
     })?;
     Ok(text)
 }
@@ -103,7 +105,9 @@ fn report(tools: &[Tool], out: &mut dyn Write) -> Result<Exit, CommandError> {
         let of = |at: usize| names.get(at).map(|name| shown(name)).unwrap_or_default();
         named.push(format!("{}: passes for `{}`", of(pair.second), of(pair.first)));
     }
-    named.extend(names.iter().filter_map(|name| Some(format!("{}: the name {}", shown(name), refused(name)?))));
+    named.extend(
+        names.iter().filter_map(|name| Some(format!("{}: the name {}", shown(name), refused(name)?))),
+    );
     write!(out, "{}", table(["TOOL", "VERDICT", "SCORE"], &rows))?;
     if !details.is_empty() || !named.is_empty() {
         writeln!(out)?;
