@@ -128,37 +128,18 @@ fn rest(letters: impl Iterator<Item = u8>) -> Option<usize> {
     })
 }
 
-/// Reads a letter, or a digit or sign that is written for one; 0 is none.
-const LETTERS: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = b'a';
-    while byte <= b'z' {
-        table[byte as usize] = byte;
-        byte += 1;
-    }
-    let mut index = 0;
-    while index < DISGUISES.len() {
-        table[DISGUISES[index].0 as usize] = DISGUISES[index].1;
-        index += 1;
-    }
-    table
-};
-
-const DISGUISES: [(u8, u8); 10] = [
-    (b'0', b'o'),
-    (b'1', b'i'),
-    (b'!', b'i'),
-    (b'|', b'i'),
-    (b'3', b'e'),
-    (b'4', b'a'),
-    (b'@', b'a'),
-    (b'5', b's'),
-    (b'$', b's'),
-    (b'7', b't'),
-];
-
+/// Reads a letter, or a digit or sign that is written for one.
 fn letter(byte: u8) -> Option<u8> {
-    LETTERS.get(usize::from(byte)).copied().filter(|letter| *letter != 0)
+    match byte {
+        b'a'..=b'z' => Some(byte),
+        b'0' => Some(b'o'),
+        b'1' | b'!' | b'|' => Some(b'i'),
+        b'3' => Some(b'e'),
+        b'4' | b'@' => Some(b'a'),
+        b'5' | b'$' => Some(b's'),
+        b'7' => Some(b't'),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
