@@ -15,13 +15,31 @@ fn a_list_of_tools() {
             {"name": "Add"}
         ]}"#,
     );
-    insta::assert_snapshot!(bench.ringfence(&["scan", "tools.json"]), @"");
+    insta::assert_snapshot!(bench.ringfence(&["scan", "tools.json"]), @"
+    TOOL  VERDICT     SCORE
+    add   accept      0
+    sub   quarantine  185
+    sуb   flag        50
+    Add   accept      0
+
+    sub: /description 11..43: tells the model to set earlier instructions aside [override.prior]
+    sub: /description 11..43: tells the model to set the user's request aside [override.request]
+    sub: /inputSchema/properties/a/description 3..20: asks to keep something from the user [secrecy.untold]
+    sуb: /name 0..4: mixes letters that look alike in one word [hidden.look-alike]
+    Add: passes for `add`
+    sуb: the name mixes scripts
+    exit 4
+    ");
 }
 
 #[test]
 fn nothing_found() {
     let bench = Bench::new().file("tools.json", r#"[{"name": "add", "description": "Adds two numbers."}]"#);
-    insta::assert_snapshot!(bench.ringfence(&["scan", "tools.json"]), @"");
+    insta::assert_snapshot!(bench.ringfence(&["scan", "tools.json"]), @"
+    TOOL  VERDICT  SCORE
+    add   accept   0
+    exit 0
+    ");
     let input = std::fs::read(bench.path().join("tools.json")).unwrap();
     assert!(bench.ringfence_with(&["scan", "-"], &input).ends_with("exit 0"));
 }
@@ -38,7 +56,18 @@ builtin = "read_file"
 capabilities = { fs_reach = { read = ["${workspace}"] } }
 "#,
     );
-    insta::assert_snapshot!(bench.ringfence(&["scan"]), @"");
+    insta::assert_snapshot!(bench.ringfence(&["scan"]), @"
+    TOOL  VERDICT     SCORE
+    read  quarantine  265
+
+    read: /description 14..77: ties another tool's use to a further call [steer.before-call]
+    read: /description 14..53: ties another tool's use to a further act [steer.before-act]
+    read: /description 44..77: demands a call of another tool [steer.must-call]
+    read: /description 14..77: demands a call of another tool first [steer.must-first-call]
+    read: /description 55..70: asks for a file that holds secrets [leak.secret-file]
+    read: /description 64..70: names a file that holds secrets [leak.secret-file-named]
+    exit 4
+    ");
     assert_eq!(bench.ringfence(&["scan"]), bench.ringfence(&["scan", "ringfence.toml"]));
 }
 
@@ -54,7 +83,17 @@ not json
 {"id": 6, "description": "No name."}
 {"id": 7, "name": "no_description"}
 "#;
-    insta::assert_snapshot!(Bench::new().ringfence_with(&["scan", "--jsonl"], input), @"");
+    insta::assert_snapshot!(Bench::new().ringfence_with(&["scan", "--jsonl"], input), @r#"
+    {"id":1,"verdict":"accept","score":0,"findings":[]}
+    {"id":2,"verdict":"quarantine","score":125,"findings":[{"family":"override","rule":"override.prior","weight":70,"field":"/description","span":[0,32],"message":"tells the model to set earlier instructions aside"},{"family":"override","rule":"override.request","weight":55,"field":"/description","span":[0,32],"message":"tells the model to set the user's request aside"}]}
+    {"id":3,"collide":true,"pairs":[["read_file","Read-File"]],"refused":["../x"]}
+    {"id":4,"error":"`name` is not a string"}
+    {"id":5,"error":"`names` is not a list of strings"}
+    {"id":null,"error":"expected a JSON value at column 1"}
+    {"id":6,"verdict":"accept","score":0,"findings":[]}
+    {"id":7,"verdict":"accept","score":0,"findings":[]}
+    exit 4
+    "#);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
 
 fn hexadecimal(run: &str) -> Option<String> {
     let run = run.strip_prefix("0x").unwrap_or(run);
-    if run.len() % 2 != 0 {
+    if !run.len().is_multiple_of(2) {
         return None;
     }
     let digits = run.bytes().map(nibble).collect::<Option<Vec<u8>>>()?;

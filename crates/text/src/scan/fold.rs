@@ -39,12 +39,34 @@ impl Folded {
 
 /// Folds a text.
 pub(crate) fn fold(raw: &str) -> Folded {
+    let mut folded = if raw.is_ascii() { fold_ascii(raw) } else { fold_any(raw) };
+    folded.map.push(offset(raw.len()));
+    folded
+}
+
+/// The common case, a byte at a time.
+fn fold_ascii(raw: &str) -> Folded {
+    let mut text = String::with_capacity(raw.len());
+    let mut map = Vec::with_capacity(raw.len() + 1);
+    let mut spaced = false;
+    for (at, byte) in raw.bytes().enumerate() {
+        let is_space = byte.is_ascii_whitespace();
+        if is_space && spaced || !is_space && byte.is_ascii_control() {
+            continue;
+        }
+        spaced = is_space;
+        text.push(char::from(if is_space { b' ' } else { byte.to_ascii_lowercase() }));
+        map.push(offset(at));
+    }
+    Folded { text, map }
+}
+
+fn fold_any(raw: &str) -> Folded {
     let mut folded =
         Folded { text: String::with_capacity(raw.len()), map: Vec::with_capacity(raw.len() + 1) };
     let mut word_is_latin = false;
     for (at, c) in raw.char_indices() {
-        // A text is at most some megabytes here; beyond four gigabytes spans would be cut, not wrong in kind.
-        let at = u32::try_from(at).unwrap_or(u32::MAX);
+        let at = offset(at);
         if c.is_ascii() {
             word_is_latin = c.is_ascii_alphabetic() || (word_is_latin && !c.is_ascii_whitespace());
             if c.is_ascii_whitespace() {
@@ -56,9 +78,12 @@ pub(crate) fn fold(raw: &str) -> Folded {
             fold_wide(c, at, word_is_latin, &mut folded);
         }
     }
-    let end = u32::try_from(raw.len()).unwrap_or(u32::MAX);
-    folded.map.push(end);
     folded
+}
+
+/// A text is some megabytes at most; beyond four gigabytes spans would end early.
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }
 
 fn fold_wide(c: char, at: u32, among_latin: bool, folded: &mut Folded) {

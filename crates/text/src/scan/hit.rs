@@ -176,14 +176,46 @@ fn bare(word: &str, raw: &str, at: Range<usize>, names: Names<'_>, hits: &mut Ve
             .unwrap_or(rest.len());
         if rest.get(..end).is_some_and(|host| host.contains('.')) {
             hits.push(Hit { at: at.start..at.end + end, concepts: concept::MAIL });
+    let next = raw.as_bytes().get(at.end);
+    match next {
+        Some(b':') if word.starts_with("http") => {
+            let rest = raw.get(at.end..).unwrap_or_default();
+            if rest.starts_with("://") {
+                hits.push(Hit { at: at.start..at.end + address_end(rest), concepts: concept::URL });
+                return;
+            }
         }
-        return;
+        Some(b'@') => {
+            let rest = raw.get(at.end..).unwrap_or_default();
+            let end = address_end(rest);
+            if rest.get(1..end).is_some_and(|host| host.contains('.')) {
+                hits.push(Hit { at: at.start..at.end + end, concepts: concept::MAIL });
+                return;
+            }
+        }
+        _ => {}
     }
-    if word == names.own && word.len() > 2 {
+    if word.len() > 2 && word == names.own {
         hits.push(Hit { at, concepts: concept::SELF });
         return;
     }
-    if names.parameters.contains(&word) {
+    let (mut hyphens, mut snake, mut camel, mut previous) = (0, false, false, b'-');
+    for byte in word.bytes() {
+        match byte {
+            b'-' => hyphens += 1,
+            b'_' => {}
+            // A word begins with a letter or digit, so an underscore before another one stands between two.
+            _ if previous == b'_' => snake = true,
+            b'A'..=b'Z' if previous.is_ascii_lowercase() => camel = true,
+            _ => {}
+        }
+        previous = byte;
+    }
+    camel &= word.as_bytes().first().is_some_and(u8::is_ascii_lowercase);
+    if hyphens == 0 && !snake && !camel {
+        if word.len() > 5 && word.ends_with("ing") {
+            hits.push(Hit { at, concepts: concept::USING });
+        }
         return;
     }
     if word.len() > 5 && word.ends_with("ing") && word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
@@ -199,8 +231,15 @@ fn bare(word: &str, raw: &str, at: Range<usize>, names: Names<'_>, hits: &mut Ve
                 && pair.last().is_some_and(u8::is_ascii_uppercase)
         });
     if snake || kebab || camel {
+    let followed = || raw.get(at.end..).is_some_and(|rest| rest.starts_with(" tool"));
+    if (snake || camel || hyphens > 1 || followed()) && !names.parameters.contains(&word) {
         hits.push(Hit { at, concepts: concept::NAMED });
     }
+}
+
+/// Returns where an address ends.
+fn address_end(text: &str) -> usize {
+    text.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '`')).unwrap_or(text.len())
 }
 
 /// Says whether a word with a colon opens a turn of a conversation.

@@ -138,7 +138,7 @@ fn scan_text(raw: &str, pointer: &str, kind: Kind, names: Names<'_>, findings: &
         findings.push(ScanFinding { family, rule, weight, field: pointer.to_owned(), span, message });
     };
     let wide = !raw.is_ascii();
-    if wide || raw.bytes().any(|byte| byte.is_ascii_control()) {
+    if wide || raw.bytes().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\n' | b'\r' | b'\t')) {
         if let Some((span, _)) = hidden_spans(raw).next() {
             add(Family::Hidden, "hidden.characters", 100, span, "holds characters that nobody sees");
         }
@@ -205,7 +205,7 @@ fn scan_prose(text: &str, names: Names<'_>, add: &mut Add<'_>) {
                     "tells the model to set instructions aside",
                 );
             }
-            squeeze::Way::Turned => {
+            squeeze::Way::Reversed | squeeze::Way::Rotated => {
                 add(Family::Encoded, "encoded.turned", 80, span, "holds a reversed or rotated instruction");
             }
         }

@@ -1,5 +1,7 @@
 //! Tables and properties of the scan.
 
+mod table;
+
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -5,6 +5,7 @@
 
 use ringfence_text::{Definition, Verdict, collide, collisions, refused, scan};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 fn cases(name: &str) -> Option<Vec<Value>> {
     let path = format!("{}/../../../shared/corpora/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
@@ -18,7 +19,7 @@ fn cases(name: &str) -> Option<Vec<Value>> {
 /// Part of the cases, told by their id, so that it stays the same.
 fn is_tuned_on(case: &Value) -> bool {
     let id = case["id"].as_str().unwrap();
-    id.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 10 < 6
+    Sha256::digest(id).iter().fold(0_u32, |rest, byte| (rest * 256 + u32::from(*byte)) % 10) < 6
 }
 
 fn verdict(case: &Value) -> Verdict {

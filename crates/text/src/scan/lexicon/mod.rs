@@ -65,7 +65,7 @@ impl Lexicon {
         }
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(&texts)
             .ok();
         Self { words, automaton }
