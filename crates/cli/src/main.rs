@@ -37,6 +37,7 @@ enum Command {
     Ask(commands::ask::AskArgs),
     Call(commands::call::CallArgs),
     Check(commands::check::CheckArgs),
+    Clean(commands::clean::CleanArgs),
     Demo(commands::demo::DemoArgs),
     Tools(commands::tools::ToolsArgs),
 }
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Ask(args) => commands::ask::run(&args, &place, &mut out),
         Command::Call(args) => commands::call::run(&args, &place, &mut out),
         Command::Check(args) => commands::check::run(&args, &place, &mut out),
+        Command::Clean(args) => commands::clean::run(&args, &mut out),
         Command::Demo(args) => commands::demo::run(&args, &mut out),
         Command::Tools(args) => commands::tools::run(&args, &place, &mut out),
     };

@@ -3,5 +3,6 @@
 pub(crate) mod ask;
 pub(crate) mod call;
 pub(crate) mod check;
+pub(crate) mod clean;
 pub(crate) mod demo;
 pub(crate) mod tools;

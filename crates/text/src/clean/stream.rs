@@ -195,7 +195,7 @@ impl Buffer {
         let joins = self.dropped == Some(raw.start);
         self.dropped = Some(raw.end);
         match self.layer.pieces.last_mut() {
-            Some((input, out)) if joins && out.is_empty() && out.start == at && input.end == raw.start => input.end = raw.end,
+            Some((input, out)) if joins && out.start == at && out.end == at && input.end == raw.start => input.end = raw.end,
             _ => self.layer.pieces.push((raw.clone(), at..at)),
         }
         match findings.last_mut() {

@@ -167,7 +167,7 @@ fn named(bytes: &[u8], at: usize) -> bool {
 }
 
 /// Returns the part of a name before an announcer.
-fn name_before(text: &str, at: usize) -> &str {
+pub(super) fn name_before(text: &str, at: usize) -> &str {
     let head = text.get(..at).unwrap_or_default();
     let start = head
         .bytes()
@@ -309,7 +309,7 @@ impl Reader<'_> {
     fn netrc_line(&mut self) -> bool {
         let head = self.text.get(..self.at).unwrap_or_default();
         let line = head.rsplit('\n').next().unwrap_or_default();
-        self.netrc = line.contains("login ") || line.contains("machine ") || line.trim() == "password" && head.contains("machine ");
+        self.netrc = line.contains("login ") || line.contains("machine ") || line.trim() == "password" && head.contains("machine ") || line.starts_with("ENV ") || line.starts_with("setenv ");
         self.netrc
     }
 

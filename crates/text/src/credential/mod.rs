@@ -135,7 +135,10 @@ fn announced(text: &str, at: usize, index: usize) -> Option<Found> {
     if value.loose && !content.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let digest = announcer.strength == Strength::Weak && value::is_digest(content) && announcer.label != "session";
+    // A variable of the environment that ends in `_KEY` holds no digest.
+    let variable = context::name_before(text, at).bytes().any(|byte| byte.is_ascii_uppercase())
+        && !context::name_before(text, at).bytes().any(|byte| byte.is_ascii_lowercase());
+    let digest = announcer.strength == Strength::Weak && value::is_digest(content) && announcer.label != "session" && !variable;
     (!digest && convinces(content, strength, value.quoted)).then(|| Found {
         span: value.span,
         label: announcer.label,
