@@ -3,6 +3,7 @@
 pub(crate) mod ask;
 pub(crate) mod call;
 pub(crate) mod check;
+pub(crate) mod clean;
 pub(crate) mod demo;
 pub(crate) mod pins;
 pub(crate) mod scan;

@@ -8,6 +8,7 @@ mod bad_input;
 mod bench;
 mod call;
 mod check;
+mod clean;
 mod corpora;
 mod demo;
 

@@ -51,6 +51,7 @@ fn command() {
         &["ask", "--help"],
         &["call", "--help"],
         &["check", "--help"],
+        &["clean", "--help"],
         &["demo", "--help"],
         &["pins", "--help"],
         &["scan", "--help"],

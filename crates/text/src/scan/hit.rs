@@ -162,20 +162,6 @@ fn is_name_byte(byte: u8) -> bool {
 }
 
 fn bare(word: &str, raw: &str, at: Range<usize>, names: Names<'_>, hits: &mut Vec<Hit>) {
-    let rest = raw.get(at.end..).unwrap_or_default();
-    if word.starts_with("http") && rest.starts_with("://") {
-        let end = rest
-            .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '`'))
-            .unwrap_or(rest.len());
-        hits.push(Hit { at: at.start..at.end + end, concepts: concept::URL });
-        return;
-    }
-    if rest.starts_with('@') && rest.bytes().nth(1).is_some_and(|byte| byte.is_ascii_alphanumeric()) {
-        let end = rest
-            .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '`'))
-            .unwrap_or(rest.len());
-        if rest.get(..end).is_some_and(|host| host.contains('.')) {
-            hits.push(Hit { at: at.start..at.end + end, concepts: concept::MAIL });
     let next = raw.as_bytes().get(at.end);
     match next {
         Some(b':') if word.starts_with("http") => {
@@ -218,19 +204,6 @@ fn bare(word: &str, raw: &str, at: Range<usize>, names: Names<'_>, hits: &mut Ve
         }
         return;
     }
-    if word.len() > 5 && word.ends_with("ing") && word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-        hits.push(Hit { at, concepts: concept::USING });
-        return;
-    }
-    let hyphens = word.bytes().filter(|byte| *byte == b'-').count();
-    let snake = word.trim_matches('_').contains('_');
-    let kebab = hyphens > 1 || (hyphens == 1 && rest.starts_with(" tool"));
-    let camel = word.starts_with(|c: char| c.is_ascii_lowercase())
-        && word.as_bytes().windows(2).any(|pair| {
-            pair.first().is_some_and(u8::is_ascii_lowercase)
-                && pair.last().is_some_and(u8::is_ascii_uppercase)
-        });
-    if snake || kebab || camel {
     let followed = || raw.get(at.end..).is_some_and(|rest| rest.starts_with(" tool"));
     if (snake || camel || hyphens > 1 || followed()) && !names.parameters.contains(&word) {
         hits.push(Hit { at, concepts: concept::NAMED });

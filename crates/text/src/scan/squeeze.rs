@@ -46,34 +46,6 @@ const WHOLE: &[&str] = &[
     "readthefile",
 ];
 
-struct Phrases {
-    automaton: Option<AhoCorasick>,
-    /// How many of the patterns are read forwards; the rest are reversed or rotated.
-    plain: usize,
-}
-
-static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
-    let mut plain: Vec<String> = WHOLE.iter().map(|&phrase| phrase.to_owned()).collect();
-    for verb in VERBS {
-        for middle in MIDDLES {
-            plain.extend(NOUNS.iter().map(|noun| format!("{verb}{middle}{noun}")));
-        }
-    }
-    let turned = plain
-        .iter()
-        .flat_map(|phrase| [phrase.chars().rev().collect(), phrase.chars().map(rotated).collect()]);
-    let all: Vec<String> = plain.iter().cloned().chain(turned.collect::<Vec<String>>()).collect();
-    Phrases { automaton: AhoCorasick::new(&all).ok(), plain: plain.len() }
-});
-
-fn rotated(c: char) -> char {
-    match c {
-        'a'..='m' => char::from_u32(u32::from(c) + 13).unwrap_or(c),
-        'n'..='z' => char::from_u32(u32::from(c) - 13).unwrap_or(c),
-        _ => c,
-    }
-}
-
 /// How a phrase was written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Way {

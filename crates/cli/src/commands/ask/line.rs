@@ -9,7 +9,7 @@ use serde_json::Value;
 const LIMITS: JsonLimits = JsonLimits { bytes: 24 << 20, depth: 140, values: 600_000 };
 
 /// One line of input.
-pub(crate) enum Line {
+pub(in crate::commands) enum Line {
     /// Nothing but white space.
     Blank,
     /// Not a JSON object within the limits; the id as far as it can be told.
@@ -19,7 +19,12 @@ pub(crate) enum Line {
 }
 
 /// Reads the next line; `None` at the end. A line over the limit is skipped to its end, so that the next one works.
-pub(crate) fn next(input: &mut impl BufRead) -> io::Result<Option<Line>> {
+pub(in crate::commands) fn next(input: &mut impl BufRead) -> io::Result<Option<Line>> {
+    Ok(next_bytes(input)?.map(|(bytes, dropped)| parse(&bytes, dropped)))
+}
+
+/// Reads the bytes of the next line, and whether some were dropped because it is too long; `None` at the end.
+pub(in crate::commands) fn next_bytes(input: &mut impl BufRead) -> io::Result<Option<(Vec<u8>, bool)>> {
     let mut bytes = Vec::new();
     let mut dropped = false;
     loop {
@@ -45,10 +50,11 @@ pub(crate) fn next(input: &mut impl BufRead) -> io::Result<Option<Line>> {
             break;
         }
     }
-    Ok(Some(parse(&bytes, dropped)))
+    Ok(Some((bytes, dropped)))
 }
 
-fn parse(bytes: &[u8], dropped: bool) -> Line {
+/// Reads a line as a JSON object.
+pub(in crate::commands) fn parse(bytes: &[u8], dropped: bool) -> Line {
     if dropped {
         let id = std::str::from_utf8(bytes).map_or(Value::Null, salvage_id);
         return Line::Malformed { id, message: format!("the line is larger than {} bytes", LIMITS.bytes) };

@@ -1,7 +1,7 @@
 //! `ringfence ask`
 
 mod judge;
-pub(crate) mod line;
+pub(super) mod line;
 mod question;
 
 use std::io::{BufReader, BufWriter, Write};
