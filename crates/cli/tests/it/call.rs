@@ -82,7 +82,7 @@ fn calls_go_through_the_whole_pipeline() {
         all.push('\n');
     }
     insta::assert_snapshot!(all, @r#"
-    {"ok":true,"value":"remember the milk�[31m\n"}
+    {"ok":true,"value":"remember the milk\n"}
     exit 0
     {"ok":true,"value":"[\"notes.txt\",\"out\",\"ringfence.toml\",\"schemas\"]","structured":["notes.txt","out","ringfence.toml","schemas"]}
     exit 0
@@ -102,7 +102,7 @@ fn calls_go_through_the_whole_pipeline() {
     exit 3
     {"ok":false,"code":"refused","error":"CONSTRAINT_VIOLATED: tool `quarantined` may be called by code, never by a model","refusal":"CONSTRAINT_VIOLATED"}
     exit 3
-    {"ok":true,"value":"remember the milk�[31m\n"}
+    {"ok":true,"value":"remember the milk\n"}
     exit 0
     "#);
     assert_eq!(std::fs::read_to_string(bench.path().join("out/new.txt")).unwrap(), "new");

@@ -159,10 +159,7 @@ async fn a_denial_is_answered_once_too() {
     stage.call("echo", json!("x")).await;
     approver.deny(&waiting(&approver), "ada", "too \u{1b}[31mmuch");
     let report = stage.call("echo", json!("x")).await;
-    assert_eq!(
-        report.outcome.error().as_deref(),
-        Some("APPROVAL_DENIED: ada refused the call: too much")
-    );
+    assert_eq!(report.outcome.error().as_deref(), Some("APPROVAL_DENIED: ada refused the call: too much"));
     assert_eq!(code(&stage.call("echo", json!("x")).await), "APPROVAL_REQUIRED");
 }
 

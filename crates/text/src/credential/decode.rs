@@ -11,7 +11,13 @@ use crate::trigger::hits;
 pub(super) fn base64(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
     let Some(word) = text.get(run.clone()) else { return };
     // An address or a name may stand before it: try after each sign that is none of the alphabet at hand.
-    let starts = std::iter::once(0).chain(word.char_indices().filter(|(_, point)| matches!(point, '/' | '-' | '_')).map(|(index, _)| index + 1)).take(8);
+    let starts = std::iter::once(0)
+        .chain(
+            word.char_indices()
+                .filter(|(_, point)| matches!(point, '/' | '-' | '_'))
+                .map(|(index, _)| index + 1),
+        )
+        .take(8);
     for start in starts {
         let Some(tail) = word.get(start..).filter(|tail| tail.len() >= 20) else { return };
         // Noise is told from text by its first bytes.
@@ -25,8 +31,19 @@ pub(super) fn base64(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
         let inner = String::from_utf8_lossy(&bytes);
         let labels = find(&inner, &hits(&inner), Depth::Plain);
         if let Some(best) = labels.iter().min_by_key(|one| one.rank) {
-            let padding = text.as_bytes().get(run.end..).unwrap_or_default().iter().take(2).take_while(|byte| **byte == b'=').count();
-            found.push(Found { span: run.start + start..run.end + padding, label: best.label, rank: best.rank });
+            let padding = text
+                .as_bytes()
+                .get(run.end..)
+                .unwrap_or_default()
+                .iter()
+                .take(2)
+                .take_while(|byte| **byte == b'=')
+                .count();
+            found.push(Found {
+                span: run.start + start..run.end + padding,
+                label: best.label,
+                rank: best.rank,
+            });
             return;
         }
     }
@@ -72,7 +89,8 @@ pub(super) fn percent(text: &str, found: &mut Vec<Found>) {
             continue;
         }
         let solid = |byte: &&u8| !byte.is_ascii_whitespace() && !matches!(**byte, b'"' | b'<' | b'>');
-        let start = at - bytes.get(done..at).unwrap_or_default().iter().rev().take(WORD).take_while(solid).count();
+        let start =
+            at - bytes.get(done..at).unwrap_or_default().iter().rev().take(WORD).take_while(solid).count();
         let end = at + bytes.get(at..).unwrap_or_default().iter().take(WORD).take_while(solid).count();
         done = end;
         // Each byte of the decoded word, and where it came from.

@@ -20,7 +20,8 @@ pub(super) fn runs(text: &str, depth: Depth, found: &mut Vec<Found>) {
             at += LEAST;
             continue;
         }
-        let before = bytes.get(..at).unwrap_or_default().iter().rev().take_while(|byte| member(**byte)).count();
+        let before =
+            bytes.get(..at).unwrap_or_default().iter().rev().take_while(|byte| member(**byte)).count();
         let after = bytes.get(at..).unwrap_or_default().iter().take_while(|byte| member(**byte)).count();
         let run = at - before..at + after;
         if run.len() >= LEAST {
@@ -46,19 +47,35 @@ fn shape(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
     let before = bytes.get(..run.start).unwrap_or_default();
     let after = bytes.get(run.end..).unwrap_or_default();
     // Digits, a colon, and `A` with 33 or more.
-    if word.starts_with('A') && word.len() >= 33 && before.last() == Some(&b':') && word.bytes().all(DASHED.has) {
+    if word.starts_with('A')
+        && word.len() >= 33
+        && before.last() == Some(&b':')
+        && word.bytes().all(DASHED.has)
+    {
         let digits = before.iter().rev().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
         if (6..=16).contains(&digits) && !made_up(word) {
-            found.push(Found { span: run.start - digits - 1..run.end, label: "telegram-token", rank: VENDOR });
+            found.push(Found {
+                span: run.start - digits - 1..run.end,
+                label: "telegram-token",
+                rank: VENDOR,
+            });
         }
     }
     // The number of a user in base64, a time, a signature.
-    if word.starts_with(['M', 'N', 'O']) && (23..=30).contains(&word.len()) && word.bytes().all(DASHED.has) && after.first() == Some(&b'.') {
+    if word.starts_with(['M', 'N', 'O'])
+        && (23..=30).contains(&word.len())
+        && word.bytes().all(DASHED.has)
+        && after.first() == Some(&b'.')
+    {
         let time = after.iter().skip(1).take_while(|byte| (DASHED.has)(**byte)).count();
         let rest = after.get(1 + time..).unwrap_or_default();
         let signature = rest.iter().skip(1).take_while(|byte| (DASHED.has)(**byte)).count();
         if (5..=7).contains(&time) && rest.first() == Some(&b'.') && signature >= 25 {
-            found.push(Found { span: run.start..run.end + 2 + time + signature, label: "discord-token", rank: VENDOR });
+            found.push(Found {
+                span: run.start..run.end + 2 + time + signature,
+                label: "discord-token",
+                rank: VENDOR,
+            });
         }
     }
     for part in parts(text, run) {
@@ -67,7 +84,11 @@ fn shape(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
         // A path or an option is cut where no token has a sign.
         if word.len() == 34 && word.strip_prefix("SK").is_some_and(|rest| hex(rest) && !made_up(rest)) {
             found.push(Found { span: part, label: "twilio-key", rank: VENDOR });
-        } else if word.len() == 34 && word.strip_prefix("11").is_some_and(hex) && !word.bytes().all(|byte| byte.is_ascii_digit()) && !is_uuid(word) {
+        } else if word.len() == 34
+            && word.strip_prefix("11").is_some_and(hex)
+            && !word.bytes().all(|byte| byte.is_ascii_digit())
+            && !is_uuid(word)
+        {
             found.push(Found { span: part, label: "jenkins-token", rank: VENDOR });
         }
     }
