@@ -63,7 +63,7 @@ async fn every_answer_has_its_outcome() {
         ),
         (&[|_| Ok(Intercept::Substitute(json!("\u{1b}[2J2")))], "a", Ok("2")),
         (&[|_| Ok(Intercept::Refuse("not today".into()))], "a", Err("INTERCEPTED: not today")),
-        (&[|_| Ok(Intercept::Refuse("\u{1b}[2J".into()))], "a", Err("INTERCEPTED: ")),
+        (&[|_| Ok(Intercept::Refuse("\u{1b}[2Jno".into()))], "a", Err("INTERCEPTED: no")),
         (
             &[|_| Err("its disk is full".into())],
             "a",
