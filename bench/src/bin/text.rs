@@ -10,18 +10,24 @@ use regex::RegexSet;
 use ringfence_bench::{Figure, Subject, measure};
 use ringfence_text::{clean, credential_patterns};
 
-const ROUNDS: usize = 21;
+const ROUNDS: usize = 5;
 const SPAN: Duration = Duration::from_millis(20);
-const SIZE: usize = 1 << 20;
+/// More than the caches hold, so that the floor is that of memory and not of a cache.
+const SIZE: usize = 32 << 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let rules = rules()?;
     println!("| text | clean MB/s | memchr MB/s | regex set MB/s | clean ÷ memchr | clean ÷ regex set |");
     println!("|---|---|---|---|---|---|");
-    let texts = [("ordinary log", log()), ("escapes and tokens", busy()), ("prose in Russian", prose())];
+    // The set of expressions is so slow on the second that it gets less of it.
+    let texts = [("ordinary log", log()), ("escapes and tokens", busy())];
     for (name, text) in &texts {
         let mut subjects = [
-            Subject { name: "clean", operations: 1, turn: Box::new(|| drop(black_box(clean(black_box(text))))) },
+            Subject {
+                name: "clean",
+                operations: 1,
+                turn: Box::new(|| drop(black_box(clean(black_box(text))))),
+            },
             Subject {
                 name: "memchr",
                 operations: 1,
@@ -87,10 +93,15 @@ fn regex_pass(rules: &RegexSet, text: &str) -> usize {
 
 /// Lines of a service: times, levels, requests, addresses, identifiers.
 fn log() -> String {
-    let paths = ["/api/v1/orders", "/health", "/static/app.css", "/users/42/settings", "/search?q=blue+shoes&page=3"];
+    let paths =
+        ["/api/v1/orders", "/health", "/static/app.css", "/users/42/settings", "/search?q=blue+shoes&page=3"];
     let notes = [
-        "upstream answered in time", "cache miss for region eu-west-1, loading from store", "retrying after timeout", "connection closed by peer",
-        "scheduled job finished, 120 rows written", "slow query: select id, name from products where price < 100 order by name",
+        "upstream answered in time",
+        "cache miss for region eu-west-1, loading from store",
+        "retrying after timeout",
+        "connection closed by peer",
+        "scheduled job finished, 120 rows written",
+        "slow query: select id, name from products where price < 100 order by name",
     ];
     let mut text = String::new();
     let mut count = 0_usize;
@@ -100,8 +111,18 @@ fn log() -> String {
         let _written = writeln!(
             text,
             "2026-03-{:02}T{:02}:{:02}:{:02}.{:03}Z INFO  [worker-{}] http: GET {path} status={} bytes={} took={}ms request_id={:08x}-{:04x}-4b1d-9c3e-{:012x} {note}",
-            count % 28 + 1, count % 24, count % 60, count * 7 % 60, count * 13 % 1_000, count % 16, 200 + count % 5, count * 37 % 50_000, count % 900,
-            count * 2_654_435_761 % 0xFFFF_FFFF, count % 0xFFFF, count * 11_400_714_819 % 0xFFFF_FFFF_FFFF,
+            count % 28 + 1,
+            count % 24,
+            count % 60,
+            count * 7 % 60,
+            count * 13 % 1_000,
+            count % 16,
+            200 + count % 5,
+            count * 37 % 50_000,
+            count % 900,
+            count * 2_654_435_761 % 0xFFFF_FFFF,
+            count % 0xFFFF,
+            count * 11_400_714_819 % 0xFFFF_FFFF_FFFF,
         );
     }
     text
@@ -111,7 +132,7 @@ fn log() -> String {
 fn busy() -> String {
     let mut text = String::new();
     let mut count = 0_u64;
-    while text.len() < SIZE {
+    while text.len() < SIZE >> 10 {
         count += 1;
         let drawn = |length: usize| -> String {
             let mut state = count.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -120,20 +141,33 @@ fn busy() -> String {
                     state ^= state << 13;
                     state ^= state >> 7;
                     state ^= state << 17;
-                    char::from(*b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".get((state >> 33) as usize % 62).unwrap_or(&b'a'))
+                    char::from(
+                        *b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                            .get((state >> 33) as usize % 62)
+                            .unwrap_or(&b'a'),
+                    )
                 })
                 .collect()
         };
         let _written = match count % 4 {
             0 => writeln!(text, "\u{1b}[32minfo\u{1b}[0m token={}_{} accepted", "ghp", drawn(36)),
-            1 => writeln!(text, "\u{1b}[1;31merror\u{1b}[0m db password: \"{}\" refused by \u{1b}[4mhost\u{1b}[24m", drawn(14)),
-            2 => writeln!(text, "\u{1b}]0;build {count}\u{7}\u{1b}[33mwarn\u{1b}[0m Authorization: Bearer {}", drawn(40)),
-            _ => writeln!(text, "\u{1b}[2K\u{1b}[1Gprogress {}% ![x](https://e.test/{})", count % 100, drawn(12)),
+            1 => writeln!(
+                text,
+                "\u{1b}[1;31merror\u{1b}[0m db password: \"{}\" refused by \u{1b}[4mhost\u{1b}[24m",
+                drawn(14)
+            ),
+            2 => writeln!(
+                text,
+                "\u{1b}]0;build {count}\u{7}\u{1b}[33mwarn\u{1b}[0m Authorization: Bearer {}",
+                drawn(40)
+            ),
+            _ => writeln!(
+                text,
+                "\u{1b}[2K\u{1b}[1Gprogress {}% ![x](https://e.test/{})",
+                count % 100,
+                drawn(12)
+            ),
         };
     }
     text
-}
-
-fn prose() -> String {
-    "Все счастливые семьи похожи друг на друга, каждая несчастливая семья несчастлива по-своему.\n".repeat(SIZE / 160)
 }

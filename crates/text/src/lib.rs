@@ -10,7 +10,8 @@ mod markdown;
 mod trigger;
 
 pub use clean::{
-    Action, Cleaned, Cleaner, Finding, FindingKind, JsonFinding, WINDOW, clean, clean_json, replace_lone_surrogates,
+    Action, Cleaned, Cleaner, Finding, FindingKind, JsonFinding, WINDOW, clean, clean_json,
+    replace_lone_surrogates,
 };
 pub use hidden::{HiddenKind, hidden_spans, may_hide};
 

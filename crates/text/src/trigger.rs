@@ -104,16 +104,19 @@ const OTHERS: &[(&str, Meaning)] = &[
 ];
 
 static KEYWORDS: LazyLock<Keywords<Meaning>> = LazyLock::new(|| {
-    let vendors = RULES
-        .iter()
-        .enumerate()
-        .map(|(index, rule)| Keyword { word: rule.prefix, exact: true, meaning: Meaning::Vendor(index) });
-    let announcers = ANNOUNCERS
-        .iter()
-        .enumerate()
-        .map(|(index, one)| Keyword { word: one.word, exact: false, meaning: Meaning::Announce(index) });
+    let vendors = RULES.iter().enumerate().map(|(index, rule)| Keyword {
+        word: rule.prefix,
+        exact: true,
+        meaning: Meaning::Vendor(index),
+    });
+    let announcers = ANNOUNCERS.iter().enumerate().map(|(index, one)| Keyword {
+        word: one.word,
+        exact: false,
+        meaning: Meaning::Announce(index),
+    });
     let others = OTHERS.iter().map(|(word, meaning)| Keyword { word, exact: false, meaning: *meaning });
-    let marks = MARKS.iter().map(|(word, mark)| Keyword { word, exact: false, meaning: Meaning::Mark(*mark) });
+    let marks =
+        MARKS.iter().map(|(word, mark)| Keyword { word, exact: false, meaning: Meaning::Mark(*mark) });
     Keywords::new(vendors.chain(announcers).chain(others).chain(marks).collect())
 });
 

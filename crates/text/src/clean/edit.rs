@@ -73,7 +73,12 @@ pub(crate) fn to_raw(layers: &[&Layer], span: &Range<usize>) -> Range<usize> {
 }
 
 /// Applies edits that are in order and do not overlap; tells of each what was found where in the raw text.
-pub(crate) fn apply(text: &str, edits: &[Edit], below: &[&Layer], findings: &mut Vec<Finding>) -> (String, Layer) {
+pub(crate) fn apply(
+    text: &str,
+    edits: &[Edit],
+    below: &[&Layer],
+    findings: &mut Vec<Finding>,
+) -> (String, Layer) {
     let mut out = String::with_capacity(text.len());
     let mut layer = Layer::default();
     let mut done = 0;
@@ -99,7 +104,11 @@ pub(crate) fn apply(text: &str, edits: &[Edit], below: &[&Layer], findings: &mut
 /// Sorts edits, and joins those that overlap under the name of the first in `rank`.
 pub(crate) fn settle(edits: &mut Vec<Edit>, rank: impl Fn(&Edit) -> u8) {
     edits.sort_by(|one, other| {
-        one.span.start.cmp(&other.span.start).then(other.span.end.cmp(&one.span.end)).then(rank(one).cmp(&rank(other)))
+        one.span
+            .start
+            .cmp(&other.span.start)
+            .then(other.span.end.cmp(&one.span.end))
+            .then(rank(one).cmp(&rank(other)))
     });
     let mut settled: Vec<Edit> = Vec::with_capacity(edits.len());
     for edit in edits.drain(..) {

@@ -73,7 +73,12 @@ fn string(text: &str, name: Option<&str>, pointer: &str, findings: &mut Vec<Json
         Some(label) => {
             let marker = format!("[redacted: {label}]");
             let action = Action::Replaced(Cow::Owned(marker.clone()));
-            findings.push(note(Finding { kind: FindingKind::Credential, label, span: 0..text.len(), action }));
+            findings.push(note(Finding {
+                kind: FindingKind::Credential,
+                label,
+                span: 0..text.len(),
+                action,
+            }));
             marker
         }
         None => cleaned.text.into_owned(),
@@ -100,7 +105,9 @@ pub fn replace_lone_surrogates(json: &str) -> (Cow<'_, str>, Vec<finding::Findin
         let unit = unit(bytes, start);
         at = match unit {
             None => start + 2,
-            Some(0xD800..=0xDBFF) if matches!(self::unit(bytes, start + 6), Some(0xDC00..=0xDFFF)) => start + 12,
+            Some(0xD800..=0xDBFF) if matches!(self::unit(bytes, start + 6), Some(0xDC00..=0xDFFF)) => {
+                start + 12
+            }
             Some(0xD800..=0xDFFF) => {
                 let out = out.get_or_insert_default();
                 out.push_str(json.get(done..start).unwrap_or_default());

@@ -155,7 +155,13 @@ pub(super) struct Buffer {
 
 impl Buffer {
     /// Reads raw text that starts at a place of the whole.
-    pub(super) fn read(&mut self, machine: &mut Escapes, text: &str, base: usize, findings: &mut Vec<Finding>) {
+    pub(super) fn read(
+        &mut self,
+        machine: &mut Escapes,
+        text: &str,
+        base: usize,
+        findings: &mut Vec<Finding>,
+    ) {
         if self.text.is_empty() && self.layer.pieces.is_empty() {
             self.layer.base = base;
         }
@@ -169,7 +175,13 @@ impl Buffer {
     }
 
     /// Reads a code point that stands for raw bytes.
-    pub(super) fn replace(&mut self, machine: &mut Escapes, with: &str, raw: std::ops::Range<usize>, findings: &mut Vec<Finding>) {
+    pub(super) fn replace(
+        &mut self,
+        machine: &mut Escapes,
+        with: &str,
+        raw: std::ops::Range<usize>,
+        findings: &mut Vec<Finding>,
+    ) {
         if self.text.is_empty() && self.layer.pieces.is_empty() {
             self.layer.base = raw.start;
         }
@@ -195,14 +207,23 @@ impl Buffer {
         let joins = self.dropped == Some(raw.start);
         self.dropped = Some(raw.end);
         match self.layer.pieces.last_mut() {
-            Some((input, out)) if joins && out.start == at && out.end == at && input.end == raw.start => input.end = raw.end,
+            Some((input, out)) if joins && out.start == at && out.end == at && input.end == raw.start => {
+                input.end = raw.end;
+            }
             _ => self.layer.pieces.push((raw.clone(), at..at)),
         }
         match findings.last_mut() {
-            Some(last) if joins && last.kind == FindingKind::Escape && last.span.end == raw.start => last.span.end = raw.end,
+            Some(last) if joins && last.kind == FindingKind::Escape && last.span.end == raw.start => {
+                last.span.end = raw.end;
+            }
             // The sequence began in a piece whose findings were told already.
             _ if joins => {}
-            _ => findings.push(Finding { kind: FindingKind::Escape, label: "escape", span: raw, action: Action::Removed }),
+            _ => findings.push(Finding {
+                kind: FindingKind::Escape,
+                label: "escape",
+                span: raw,
+                action: Action::Removed,
+            }),
         }
     }
 

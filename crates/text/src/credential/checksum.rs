@@ -19,7 +19,10 @@ pub(crate) fn fits(token: &str) -> bool {
 /// CRC-32 as in Ethernet; a token has 30 bytes, so no table.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0_u32, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 })
+        (0..8).fold(
+            crc ^ u32::from(*byte),
+            |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 },
+        )
     })
 }
 
@@ -34,7 +37,8 @@ mod tests {
         let mut sum = u64::from(crc32(drawn.as_bytes()));
         let mut digits = Vec::new();
         for _ in 0..6 {
-            digits.push(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[(sum % 62) as usize]);
+            digits
+                .push(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[(sum % 62) as usize]);
             sum /= 62;
         }
         digits.reverse();

@@ -114,16 +114,96 @@ pub(crate) const ANNOUNCERS: &[Announcer] = &[
 
 /// What may follow an announcer within its name.
 const ENDINGS: &[&str] = &[
-    "", "s", "key", "keybase", "accesskey", "value", "string", "token", "data", "base64", "b64", "plain", "plaintext", "text", "prod", "production",
-    "staging", "stage", "dev", "development", "test", "live", "main", "default", "old", "new", "current", "primary", "secondary", "1", "2", "3", "01", "02", "db",
-    "admin", "root", "user", "confirm", "confirmation", "password", "secret", "again", "seed", "asplaintext", "id", "ro", "rw",
+    "",
+    "s",
+    "key",
+    "keybase",
+    "accesskey",
+    "value",
+    "string",
+    "token",
+    "data",
+    "base64",
+    "b64",
+    "plain",
+    "plaintext",
+    "text",
+    "prod",
+    "production",
+    "staging",
+    "stage",
+    "dev",
+    "development",
+    "test",
+    "live",
+    "main",
+    "default",
+    "old",
+    "new",
+    "current",
+    "primary",
+    "secondary",
+    "1",
+    "2",
+    "3",
+    "01",
+    "02",
+    "db",
+    "admin",
+    "root",
+    "user",
+    "confirm",
+    "confirmation",
+    "password",
+    "secret",
+    "again",
+    "seed",
+    "asplaintext",
+    "id",
+    "ro",
+    "rw",
 ];
 
 /// What a name starts with when its value is no secret.
 const OPEN: &[&str] = &[
-    "public", "primary", "foreign", "partition", "sort", "cache", "idempotency", "dedup", "hash", "row", "composite", "unique", "index", "routing",
-    "next_page", "nextpage", "page", "continuation", "cursor", "sync", "csrf_header", "pagination", "object", "s3", "ssh-rsa", "registry", "lookup", "join", "group", "shard",
-    "no", "without", "forgot", "reset", "change", "host", "pub", "kid",
+    "public",
+    "primary",
+    "foreign",
+    "partition",
+    "sort",
+    "cache",
+    "idempotency",
+    "dedup",
+    "hash",
+    "row",
+    "composite",
+    "unique",
+    "index",
+    "routing",
+    "next_page",
+    "nextpage",
+    "page",
+    "continuation",
+    "cursor",
+    "sync",
+    "csrf_header",
+    "pagination",
+    "object",
+    "s3",
+    "ssh-rsa",
+    "registry",
+    "lookup",
+    "join",
+    "group",
+    "shard",
+    "no",
+    "without",
+    "forgot",
+    "reset",
+    "change",
+    "host",
+    "pub",
+    "kid",
 ];
 
 /// A value and how it stands there.
@@ -139,7 +219,10 @@ pub(crate) struct Value {
 pub(crate) fn value_of(text: &str, at: usize, announcer: &Announcer) -> Option<Value> {
     let bytes = text.as_bytes();
     let ascii = announcer.word.is_ascii();
-    if ascii && matches!(announcer.word, "pass" | "pwd" | "dsn" | "senha" | "clave" | "heslo" | "parola" | "jeton") && !named(bytes, at) {
+    if ascii
+        && matches!(announcer.word, "pass" | "pwd" | "dsn" | "senha" | "clave" | "heslo" | "parola" | "jeton")
+        && !named(bytes, at)
+    {
         return None;
     }
     let name = name_before(text, at);
@@ -149,8 +232,16 @@ pub(crate) fn value_of(text: &str, at: usize, announcer: &Announcer) -> Option<V
     let mut end = at + announcer.word.len();
     if ascii {
         let rest = bytes.get(end..)?;
-        let taken = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count();
-        let ending: String = rest.iter().take(taken).filter(|byte| byte.is_ascii_alphanumeric()).map(|byte| char::from(byte.to_ascii_lowercase())).collect();
+        let taken = rest
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+            .count();
+        let ending: String = rest
+            .iter()
+            .take(taken)
+            .filter(|byte| byte.is_ascii_alphanumeric())
+            .map(|byte| char::from(byte.to_ascii_lowercase()))
+            .collect();
         if !ENDINGS.contains(&ending.as_str()) || ending == "id" && announcer.strength != Weak {
             return None;
         }
@@ -163,7 +254,11 @@ pub(crate) fn value_of(text: &str, at: usize, announcer: &Announcer) -> Option<V
 
 /// Tells whether a short word stands as a name or the end of one, and not within a word.
 fn named(bytes: &[u8], at: usize) -> bool {
-    edge(bytes, at) || at.checked_sub(1).and_then(|index| bytes.get(index)).is_some_and(|byte| matches!(byte, b'_' | b'-'))
+    edge(bytes, at)
+        || at
+            .checked_sub(1)
+            .and_then(|index| bytes.get(index))
+            .is_some_and(|byte| matches!(byte, b'_' | b'-'))
 }
 
 /// Returns the part of a name before an announcer.
@@ -182,7 +277,9 @@ fn starts_with_word(name: &str, word: &str) -> bool {
     let trimmed = name.trim_end_matches(['_', '-']);
     trimmed.len() >= word.len()
         && trimmed.get(trimmed.len() - word.len()..).is_some_and(|end| end.eq_ignore_ascii_case(word))
-        && trimmed.get(..trimmed.len() - word.len()).is_some_and(|rest| rest.is_empty() || rest.ends_with(['_', '-']))
+        && trimmed
+            .get(..trimmed.len() - word.len())
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with(['_', '-']))
 }
 
 /// Tells whether the name is an option of a command, such as `--password`.
@@ -197,7 +294,11 @@ fn is_flag(text: &str, at: usize) -> bool {
 /// Tells whether the name is that of an element, as in `<password>`.
 fn name_is_tag(bytes: &[u8], at: usize) -> bool {
     let mut start = at;
-    while start > 0 && bytes.get(start - 1).is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.')) {
+    while start > 0
+        && bytes
+            .get(start - 1)
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.'))
+    {
         start -= 1;
     }
     start > 0 && bytes.get(start - 1) == Some(&b'<')
@@ -237,7 +338,8 @@ impl Reader<'_> {
 
     fn value(mut self, announcer: &Announcer) -> Option<Value> {
         // What closes the name: a quote, escaped or not, an index, emphasis.
-        while self.eat_any(&["\\\"", "\\'", "\"", "'", "`", "]", "**", "__", "&quot;", "&#34;", "%22", ")"]) {}
+        while self.eat_any(&["\\\"", "\\'", "\"", "'", "`", "]", "**", "__", "&quot;", "&#34;", "%22", ")"]) {
+        }
         let spaced = self.blanks() > 0;
         let mut loose = false;
         if self.eat_any(&["==", "=~", "::", "://", "!="]) {
@@ -248,16 +350,34 @@ impl Reader<'_> {
         } else if self.eat_any(&[":", "\u{ff1a}", "\u{ff1d}"]) {
             loose = !self.line_of_its_own();
             self.blanks();
-        } else if self.tag && self.eat(">") {
-            self.blanks();
-        } else if self.eat_any(&[", \"value\":", ",\"value\":", "value=", "; value="]) || self.value_on_next_line() {
+        } else if self.tag && self.eat(">")
+            || self.eat_any(&[", \"value\":", ",\"value\":", "value=", "; value="])
+            || self.value_on_next_line()
+        {
             self.blanks();
         } else if self.eat("|") {
             self.blanks();
             loose = true;
-        } else if spaced && (self.flag || self.netrc_line() || matches!(announcer.word, "identified by" | "securestring")) {
+        } else if spaced
+            && (self.flag || self.netrc_line() || matches!(announcer.word, "identified by" | "securestring"))
+        {
             self.eat("by password ");
-        } else if self.eat_any(&["is ", "was ", "ist ", "lautet ", "es ", "est ", "\u{e9} ", "\u{e8} ", "является ", "是", "为", "は", "to ", "for "]) {
+        } else if self.eat_any(&[
+            "is ",
+            "was ",
+            "ist ",
+            "lautet ",
+            "es ",
+            "est ",
+            "\u{e9} ",
+            "\u{e8} ",
+            "является ",
+            "是",
+            "为",
+            "は",
+            "to ",
+            "for ",
+        ]) {
             self.blanks();
             loose = true;
         } else {
@@ -267,7 +387,19 @@ impl Reader<'_> {
             self.blanks();
         }
         // A scheme is not the secret.
-        while self.eat_any(&["bearer ", "basic ", "token ", "bot ", "apikey ", "api-key ", "key ", "digest ", "negotiate ", "bearer%20", "bearer: "]) {}
+        while self.eat_any(&[
+            "bearer ",
+            "basic ",
+            "token ",
+            "bot ",
+            "apikey ",
+            "api-key ",
+            "key ",
+            "digest ",
+            "negotiate ",
+            "bearer%20",
+            "bearer: ",
+        ]) {}
         let (span, quoted) = self.take()?;
         Some(Value { span, quoted, loose: loose && !quoted })
     }
@@ -297,7 +429,9 @@ impl Reader<'_> {
             return false;
         }
         let body = trimmed.trim_start_matches(['"', '\'']);
-        let Some(after) = body.get(..5).filter(|head| head.eq_ignore_ascii_case("value")).and_then(|_| body.get(5..)) else {
+        let Some(after) =
+            body.get(..5).filter(|head| head.eq_ignore_ascii_case("value")).and_then(|_| body.get(5..))
+        else {
             return false;
         };
         let after = after.trim_start_matches(['"', '\'', ' ']);
@@ -309,18 +443,37 @@ impl Reader<'_> {
     fn netrc_line(&mut self) -> bool {
         let head = self.text.get(..self.at).unwrap_or_default();
         let line = head.rsplit('\n').next().unwrap_or_default();
-        self.netrc = line.contains("login ") || line.contains("machine ") || line.trim() == "password" && head.contains("machine ") || line.starts_with("ENV ") || line.starts_with("setenv ");
+        self.netrc = line.contains("login ")
+            || line.contains("machine ")
+            || line.trim() == "password" && head.contains("machine ")
+            || line.starts_with("ENV ")
+            || line.starts_with("setenv ");
         self.netrc
     }
 
     /// Takes the value itself.
     fn take(&mut self) -> Option<(Range<usize>, bool)> {
         const QUOTES: &[(&str, &str)] = &[
-            ("\\\"", "\\\""), ("\\'", "\\'"), ("\"\"\"", "\"\"\""), ("\"", "\""), ("'", "'"), ("`", "`"), ("&quot;", "&quot;"), ("&#34;", "&#34;"), ("%22", "%22"),
-            ("\u{201c}", "\u{201d}"), ("\u{201e}", "\u{201c}"), ("\u{ab}", "\u{bb}"), ("\u{300c}", "\u{300d}"), ("<![CDATA[", "]]>"),
+            ("\\\"", "\\\""),
+            ("\\'", "\\'"),
+            ("\"\"\"", "\"\"\""),
+            ("\"", "\""),
+            ("'", "'"),
+            ("`", "`"),
+            ("&quot;", "&quot;"),
+            ("&#34;", "&#34;"),
+            ("%22", "%22"),
+            ("\u{201c}", "\u{201d}"),
+            ("\u{201e}", "\u{201c}"),
+            ("\u{ab}", "\u{bb}"),
+            ("\u{300c}", "\u{300d}"),
+            ("<![CDATA[", "]]>"),
         ];
         // The prefixes of strings in programs.
-        if matches!(self.rest().as_bytes(), [b'b' | b'r' | b'f' | b'u' | b'@' | b'$' | b'L', b'"' | b'\'', ..]) {
+        if matches!(
+            self.rest().as_bytes(),
+            [b'b' | b'r' | b'f' | b'u' | b'@' | b'$' | b'L', b'"' | b'\'', ..]
+        ) {
             self.at += 1;
         }
         for (open, close) in QUOTES {
@@ -346,7 +499,8 @@ impl Reader<'_> {
                 || matches!(point, '"' | '\'' | '`' | '<' | '>' | '\u{3002}' | '\u{ff0c}' | '\u{201d}')
                 || matches!(point, '&' | ';' | '|') && self.ends_pair(index, point)
                 || point == ',' && self.ends_pair(index, point)
-                || point == '\\' && rest.get(index + 1..).is_some_and(|next| next.starts_with(['"', 'n', '\'', 'r']));
+                || point == '\\'
+                    && rest.get(index + 1..).is_some_and(|next| next.starts_with(['"', 'n', '\'', 'r']));
             if stop || index > 8_192 {
                 end = index;
                 break;
@@ -362,7 +516,13 @@ impl Reader<'_> {
     /// Tells whether a sign in a bare value ends it: another pair, or nothing, follows.
     fn ends_pair(&self, index: usize, point: char) -> bool {
         let after = self.rest().get(index + 1..).unwrap_or_default();
-        let name = after.trim_start_matches("amp;").bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'[' | b']' | b' ')).count();
+        let name = after
+            .trim_start_matches("amp;")
+            .bytes()
+            .take_while(|byte| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'[' | b']' | b' ')
+            })
+            .count();
         let after_name = after.trim_start_matches("amp;").as_bytes().get(name);
         after.is_empty()
             || after.starts_with(char::is_whitespace)

@@ -11,11 +11,17 @@ use crate::trigger::hits;
 pub(super) fn base64(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
     let Some(word) = text.get(run.clone()) else { return };
     // An address or a name may stand before it: try after each sign that is none of the alphabet at hand.
-    let starts = std::iter::once(0).chain(word.char_indices().filter(|(_, point)| matches!(point, '/' | '-' | '_')).map(|(index, _)| index + 1)).take(8);
+    let starts = std::iter::once(0)
+        .chain(
+            word.char_indices()
+                .filter(|(_, point)| matches!(point, '/' | '-' | '_'))
+                .map(|(index, _)| index + 1),
+        )
+        .take(8);
     for start in starts {
         let Some(tail) = word.get(start..).filter(|tail| tail.len() >= 20) else { return };
         // Noise is told from text by its first bytes.
-        if !tail.get(..12).and_then(decoded).is_some_and(|bytes| readable(&bytes)) {
+        if !starts_readable(tail.as_bytes()) {
             continue;
         }
         let Some(bytes) = decoded(tail) else { continue };
@@ -25,8 +31,19 @@ pub(super) fn base64(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
         let inner = String::from_utf8_lossy(&bytes);
         let labels = find(&inner, &hits(&inner), Depth::Plain);
         if let Some(best) = labels.iter().min_by_key(|one| one.rank) {
-            let padding = text.as_bytes().get(run.end..).unwrap_or_default().iter().take(2).take_while(|byte| **byte == b'=').count();
-            found.push(Found { span: run.start + start..run.end + padding, label: best.label, rank: best.rank });
+            let padding = text
+                .as_bytes()
+                .get(run.end..)
+                .unwrap_or_default()
+                .iter()
+                .take(2)
+                .take_while(|byte| **byte == b'=')
+                .count();
+            found.push(Found {
+                span: run.start + start..run.end + padding,
+                label: best.label,
+                rank: best.rank,
+            });
             return;
         }
     }
@@ -37,21 +54,37 @@ fn readable(bytes: &[u8]) -> bool {
     odd * 20 <= bytes.len()
 }
 
+/// Tells whether the first eight digits stand for six readable bytes.
+fn starts_readable(digits: &[u8]) -> bool {
+    let mut bits = 0_u64;
+    for byte in digits.iter().take(8) {
+        let Some(value) = digit(*byte) else { return false };
+        bits = bits << 6 | u64::from(value);
+    }
+    bits.to_be_bytes().iter().skip(2).all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'))
+}
+
+const fn digit(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    })
+}
+
 /// Decodes base64 in either alphabet, without its padding.
 pub(super) fn decoded(word: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(word.len() * 3 / 4);
     let mut bits = 0_u32;
     let mut count = 0;
     for byte in word.bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'=' => break,
-            _ => return None,
-        };
+        if byte == b'=' {
+            break;
+        }
+        let value = digit(byte)?;
         bits = bits << 6 | u32::from(value);
         count += 6;
         if count >= 8 {
@@ -72,7 +105,8 @@ pub(super) fn percent(text: &str, found: &mut Vec<Found>) {
             continue;
         }
         let solid = |byte: &&u8| !byte.is_ascii_whitespace() && !matches!(**byte, b'"' | b'<' | b'>');
-        let start = at - bytes.get(done..at).unwrap_or_default().iter().rev().take(WORD).take_while(solid).count();
+        let start =
+            at - bytes.get(done..at).unwrap_or_default().iter().rev().take(WORD).take_while(solid).count();
         let end = at + bytes.get(at..).unwrap_or_default().iter().take(WORD).take_while(solid).count();
         done = end;
         // Each byte of the decoded word, and where it came from.

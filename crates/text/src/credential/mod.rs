@@ -57,7 +57,8 @@ pub(crate) fn edits(text: &str, hits: &[Hit]) -> Vec<Edit> {
         .collect();
     ranked.sort_by_key(|(edit, rank)| (edit.span.start, *rank));
     let rank = |edit: &Edit| match edit.label {
-        "password" | "secret" | "token" | "api-key" | "authorization" | "cookie" | "session" | "url-password" | "signature" => 2,
+        "password" | "secret" | "token" | "api-key" | "authorization" | "cookie" | "session"
+        | "url-password" | "signature" => 2,
         "private-key" | "basic-auth" | "access-key" => 1,
         _ => 0,
     };
@@ -87,7 +88,9 @@ pub(crate) fn find(text: &str, hits: &[Hit], depth: Depth) -> Vec<Found> {
     if depth == Depth::Encoded {
         decode::percent(text, &mut found);
     }
-    found.retain(|one| !one.span.is_empty() && text.is_char_boundary(one.span.start) && text.is_char_boundary(one.span.end));
+    found.retain(|one| {
+        !one.span.is_empty() && text.is_char_boundary(one.span.start) && text.is_char_boundary(one.span.end)
+    });
     found
 }
 
@@ -102,7 +105,9 @@ pub(crate) fn named(name: &str, value: &str) -> Option<&'static str> {
             context::value_of(&probe, hit.at, announcer)?;
             convinces(value, announcer.strength, true).then_some(announcer.label)
         }
-        Meaning::Header(Header::Authorization) => (value.len() > 7 && !value::stands_in(value)).then_some("authorization"),
+        Meaning::Header(Header::Authorization) => {
+            (value.len() > 7 && !value::stands_in(value)).then_some("authorization")
+        }
         _ => None,
     })
 }
@@ -115,9 +120,11 @@ pub(crate) fn pattern(rule: &rule::Rule) -> String {
 fn vendor(text: &str, at: usize, index: usize) -> Option<Found> {
     let rule = RULES.get(index)?;
     let (span, body) = rule.matches(text.as_bytes(), at)?;
-    let inner = text.get(body.clone())?;
+    let inner = text.get(body)?;
     // A checksum that fits ends all doubt; most copies in manuals have none.
-    if !checksum::fits(text.get(span.clone())?) && made_up(if rule.body.is_empty() { text.get(span.clone())? } else { inner }) {
+    if !checksum::fits(text.get(span.clone())?)
+        && made_up(if rule.body.is_empty() { text.get(span.clone())? } else { inner })
+    {
         return None;
     }
     Some(Found { span, label: rule.label, rank: VENDOR })
@@ -138,7 +145,10 @@ fn announced(text: &str, at: usize, index: usize) -> Option<Found> {
     // A variable of the environment that ends in `_KEY` holds no digest.
     let variable = context::name_before(text, at).bytes().any(|byte| byte.is_ascii_uppercase())
         && !context::name_before(text, at).bytes().any(|byte| byte.is_ascii_lowercase());
-    let digest = announcer.strength == Strength::Weak && value::is_digest(content) && announcer.label != "session" && !variable;
+    let digest = announcer.strength == Strength::Weak
+        && value::is_digest(content)
+        && announcer.label != "session"
+        && !variable;
     (!digest && convinces(content, strength, value.quoted)).then(|| Found {
         span: value.span,
         label: announcer.label,

@@ -36,6 +36,12 @@ pub(super) fn phrase(text: &str, at: usize) -> Option<Found> {
     }
     // Prose has short words all the time; phrases have none of these.
     let phrase = body.get(..end)?;
-    let prose = phrase.split(' ').any(|word| matches!(word, "the" | "and" | "for" | "with" | "are" | "from" | "your" | "must"));
-    (words >= 12 && words % 3 == 0 && !prose).then(|| Found { span: start..start + end, label: "seed-phrase", rank: CONTEXT })
+    let prose = phrase
+        .split(' ')
+        .any(|word| matches!(word, "the" | "and" | "for" | "with" | "are" | "from" | "your" | "must"));
+    (words >= 12 && words % 3 == 0 && !prose).then(|| Found {
+        span: start..start + end,
+        label: "seed-phrase",
+        rank: CONTEXT,
+    })
 }

@@ -12,7 +12,10 @@ use crate::trigger::Header;
 fn word(text: &str, start: usize) -> Range<usize> {
     let rest = text.get(start..).unwrap_or_default();
     let end = rest
-        .find(|point: char| point.is_whitespace() || matches!(point, '"' | '\'' | '`' | '<' | '>' | ',' | ';' | '\\' | ')' | '}'))
+        .find(|point: char| {
+            point.is_whitespace()
+                || matches!(point, '"' | '\'' | '`' | '<' | '>' | ',' | ';' | '\\' | ')' | '}')
+        })
         .unwrap_or(rest.len());
     start..start + end
 }
@@ -42,7 +45,9 @@ pub(super) fn header(text: &str, at: usize, header: Header, found: &mut Vec<Foun
             if value.len() >= 8
                 && pair.is_some_and(|pair| {
                     pair.split_once(':').is_some_and(|(user, password)| {
-                        user.bytes().all(|byte| byte.is_ascii_graphic()) && !password.is_empty() && password.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+                        user.bytes().all(|byte| byte.is_ascii_graphic())
+                            && !password.is_empty()
+                            && password.bytes().all(|byte| matches!(byte, b' '..=b'~'))
                     })
                 })
             {
@@ -59,10 +64,38 @@ pub(super) fn header(text: &str, at: usize, header: Header, found: &mut Vec<Foun
 
 /// `Authorization: <scheme> <value>`, in any notation.
 fn authorization(text: &str, at: usize, found: &mut Vec<Found>) {
-    const SCHEMES: &[&str] = &["bearer", "basic", "token", "apikey", "bot", "digest", "negotiate", "ntlm", "splunk", "ssws", "genie", "key", "oauth", "snowflake", "zoho-oauthtoken", "aws4-hmac-sha256", "sharedkey", "discord", "pat"];
+    const SCHEMES: &[&str] = &[
+        "bearer",
+        "basic",
+        "token",
+        "apikey",
+        "bot",
+        "digest",
+        "negotiate",
+        "ntlm",
+        "splunk",
+        "ssws",
+        "genie",
+        "key",
+        "oauth",
+        "snowflake",
+        "zoho-oauthtoken",
+        "aws4-hmac-sha256",
+        "sharedkey",
+        "discord",
+        "pat",
+    ];
     let start = at + "authorization".len();
     let rest = line(text, start);
-    let skipped = rest.bytes().take_while(|byte| matches!(byte, b'"' | b'\'' | b' ' | b'\t' | b':' | b'=' | b'\\' | b']' | b'`' | b'*' | b'>' | b',')).count();
+    let skipped = rest
+        .bytes()
+        .take_while(|byte| {
+            matches!(
+                byte,
+                b'"' | b'\'' | b' ' | b'\t' | b':' | b'=' | b'\\' | b']' | b'`' | b'*' | b'>' | b','
+            )
+        })
+        .count();
     if !rest.get(..skipped).is_some_and(|sign| sign.contains([':', '=', ',', '>'])) {
         return;
     }
@@ -71,19 +104,30 @@ fn authorization(text: &str, at: usize, found: &mut Vec<Found>) {
     let scheme = text.get(first.clone()).unwrap_or_default();
     let named = SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
     if named {
-        begin = first.end + text.get(first.end..).unwrap_or_default().bytes().take_while(|byte| *byte == b' ').count();
+        begin = first.end
+            + text.get(first.end..).unwrap_or_default().bytes().take_while(|byte| *byte == b' ').count();
         if begin == first.end {
             return;
         }
     }
-    let span = if named && scheme.eq_ignore_ascii_case("digest") || scheme.eq_ignore_ascii_case("aws4-hmac-sha256") {
+    let span = if named && scheme.eq_ignore_ascii_case("digest")
+        || scheme.eq_ignore_ascii_case("aws4-hmac-sha256")
+    {
         begin..begin + line(text, begin).find(['\'', '`']).unwrap_or(line(text, begin).len())
     } else {
         word(text, begin)
     };
     let value = text.get(span.clone()).unwrap_or_default();
-    let enough = if named { value.len() >= 6 } else { value.len() >= 12 && value.bytes().any(|byte| byte.is_ascii_digit()) };
-    if enough && !stands_in(value) && !value.contains("redacted") && (named || convinces(value, Strength::Secret, false)) {
+    let enough = if named {
+        value.len() >= 6
+    } else {
+        value.len() >= 12 && value.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    if enough
+        && !stands_in(value)
+        && !value.contains("redacted")
+        && (named || convinces(value, Strength::Secret, false))
+    {
         let label = if scheme.eq_ignore_ascii_case("basic") { "basic-auth" } else { "authorization" };
         found.push(Found { span, label, rank: CONTEXT });
     }
@@ -97,14 +141,26 @@ fn cookies(text: &str, start: usize, found: &mut Vec<Found>) {
         let from = at;
         at += pair.len() + 1;
         let Some(sign) = pair.find('=') else { continue };
-        let (name, value) = (pair.get(..sign).unwrap_or_default().to_ascii_lowercase(), pair.get(sign + 1..).unwrap_or_default());
+        let (name, value) = (
+            pair.get(..sign).unwrap_or_default().to_ascii_lowercase(),
+            pair.get(sign + 1..).unwrap_or_default(),
+        );
         let kept = value.find(['"', '\'', ' ', '\\', '`', '<']).unwrap_or(value.len());
         let value = value.get(..kept).unwrap_or_default();
-        if matches!(name.trim(), "path" | "domain" | "expires" | "max-age" | "samesite" | "priority") || stands_in(value) || value.contains("redacted") {
+        if matches!(name.trim(), "path" | "domain" | "expires" | "max-age" | "samesite" | "priority")
+            || stands_in(value)
+            || value.contains("redacted")
+        {
             continue;
         }
-        let speaks = ["sess", "sid", "auth", "token", "jwt", "csrf", "xsrf", "login", "remember", "id", "key", "secret"].iter().any(|word| name.contains(word));
-        if speaks && value.len() >= 8 && value.bytes().any(|byte| byte.is_ascii_digit()) || value.len() >= 20 && entropy(value) > 3.3 {
+        let speaks = [
+            "sess", "sid", "auth", "token", "jwt", "csrf", "xsrf", "login", "remember", "id", "key", "secret",
+        ]
+        .iter()
+        .any(|word| name.contains(word));
+        if speaks && value.len() >= 8 && value.bytes().any(|byte| byte.is_ascii_digit())
+            || value.len() >= 20 && entropy(value) > 3.3
+        {
             let begin = from + sign + 1;
             found.push(Found { span: begin..begin + value.len(), label: "cookie", rank: CONTEXT });
         }
@@ -116,7 +172,12 @@ pub(super) fn armour(text: &str, at: usize) -> Option<Found> {
     let rest = text.get(at..)?;
     let putty = rest.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("putty"));
     let title = rest.get(..rest.floor_char_boundary(100))?;
-    if !putty && !title.get(11..).and_then(|title| title.split("-----").next()).is_some_and(|title| title.contains("PRIVATE KEY")) {
+    if !putty
+        && !title
+            .get(11..)
+            .and_then(|title| title.split("-----").next())
+            .is_some_and(|title| title.contains("PRIVATE KEY"))
+    {
         return None;
     }
     let span = if putty {
@@ -130,7 +191,13 @@ pub(super) fn armour(text: &str, at: usize) -> Option<Found> {
         // Cut off: as far as it looks like one.
         let head = title.get(11..)?.find("-----").map_or(title.len(), |close| 11 + close + 5);
         let body = rest.get(head..)?;
-        let taken = body.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\n' | b'\r' | b'\\' | b':' | b',' | b'-')).count();
+        let taken = body
+            .bytes()
+            .take_while(|byte| {
+                byte.is_ascii_alphanumeric()
+                    || matches!(byte, b'+' | b'/' | b'=' | b'\n' | b'\r' | b'\\' | b':' | b',' | b'-')
+            })
+            .count();
         at..at + head + taken
     };
     // A name alone, as in a manual, opens nothing.
@@ -143,21 +210,36 @@ pub(super) fn addresses(text: &str, found: &mut Vec<Found>) {
     let bytes = text.as_bytes();
     for at in memchr_iter(b'@', bytes) {
         let head = bytes.get(at.saturating_sub(512)..at).unwrap_or_default();
-        let back = head.iter().rev().take_while(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'"' | b'<' | b'>' | b'\'' | b'`')).count();
+        let back = head
+            .iter()
+            .rev()
+            .take_while(|byte| {
+                !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'"' | b'<' | b'>' | b'\'' | b'`')
+            })
+            .count();
         let start = at - back;
         if back == 0 || bytes.get(start.saturating_sub(3)..start) != Some(b"://") {
             continue;
         }
         // Nothing follows in a sentence about it.
-        if !bytes.get(at + 1).is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'[' | b'$' | b'{' | b'<' | b'*' | b'/' | b'_')) {
+        if !bytes.get(at + 1).is_some_and(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'[' | b'$' | b'{' | b'<' | b'*' | b'/' | b'_')
+        }) {
             continue;
         }
         let Some(info) = text.get(start..at) else { continue };
         match info.split_once(':') {
             Some((user, password)) => {
-                let loud = password.len() >= 3 && !stands_in(password) && !matches!(password, "x-oauth-basic" | "x") && !password.contains("redacted");
+                let loud = password.len() >= 3
+                    && !stands_in(password)
+                    && !matches!(password, "x-oauth-basic" | "x")
+                    && !password.contains("redacted");
                 if loud {
-                    found.push(Found { span: start + user.len() + 1..at, label: "url-password", rank: PLACE });
+                    found.push(Found {
+                        span: start + user.len() + 1..at,
+                        label: "url-password",
+                        rank: PLACE,
+                    });
                 }
                 if user.len() >= 16 && convinces(user, Strength::Weak, false) {
                     found.push(Found { span: start..start + user.len(), label: "url-password", rank: PLACE });
@@ -176,7 +258,12 @@ pub(super) fn query(text: &str, at: usize, label: &'static str) -> Option<Found>
     let rest = text.get(at..)?;
     let start = at + rest.find('=')? + 1;
     let body = text.get(start..)?;
-    let end = body.find(|point: char| point.is_whitespace() || matches!(point, '&' | '"' | '\'' | '`' | '<' | '>' | ')' | ']' | '#' | '\\' | ',' | ';')).unwrap_or(body.len());
+    let end = body
+        .find(|point: char| {
+            point.is_whitespace()
+                || matches!(point, '&' | '"' | '\'' | '`' | '<' | '>' | ')' | ']' | '#' | '\\' | ',' | ';')
+        })
+        .unwrap_or(body.len());
     let value = body.get(..end)?;
     convinces(value, Strength::Weak, false).then_some(Found { span: start..start + end, label, rank: WEAK })
 }
@@ -184,14 +271,17 @@ pub(super) fn query(text: &str, at: usize, label: &'static str) -> Option<Found>
 /// An argument of a command.
 pub(super) fn command(text: &str, at: usize, option: &str) -> Option<Found> {
     let rest = line(text, at);
-    let chosen = |value: &str| value.len() >= 4 && !stands_in(value) && !value.starts_with('-') && !value.contains("redacted");
+    let chosen = |value: &str| {
+        value.len() >= 4 && !stands_in(value) && !value.starts_with('-') && !value.contains("redacted")
+    };
     let argument = |from: usize| {
         let quote = rest.as_bytes().get(from).copied().filter(|byte| matches!(byte, b'"' | b'\''));
         let start = from + usize::from(quote.is_some());
         let body = rest.get(start..)?;
         let end = match quote {
             Some(quote) => body.bytes().position(|byte| byte == quote),
-            None => body.find(|point: char| point.is_whitespace() || matches!(point, '"' | '\'' | '`' | '\\' | '|')),
+            None => body
+                .find(|point: char| point.is_whitespace() || matches!(point, '"' | '\'' | '`' | '\\' | '|')),
         };
         Some(start..start + end.unwrap_or(body.len()))
     };
@@ -211,7 +301,11 @@ pub(super) fn command(text: &str, at: usize, option: &str) -> Option<Found> {
             let start = at - pair.len() + colon + 1;
             let length = pair.get(colon + 1..)?.find([' ', '"', '\'', '|'])?;
             let value = text.get(start..start + length)?;
-            return (before.contains("echo ") && chosen(value)).then_some(Found { span: start..start + length, label: "password", rank: CONTEXT });
+            return (before.contains("echo ") && chosen(value)).then_some(Found {
+                span: start..start + length,
+                label: "password",
+                rank: CONTEXT,
+            });
         }
         "/" => {
             let pair = rest.get("sqlplus ".len()..)?;
@@ -230,12 +324,13 @@ pub(super) fn command(text: &str, at: usize, option: &str) -> Option<Found> {
         }
         _ => {
             let place = rest.match_indices(option).map(|(place, _)| place).find(|place| {
-                rest.as_bytes().get(place.wrapping_sub(1)) == Some(&b' ') && rest.as_bytes().get(place + option.len()) != Some(&b'-')
+                rest.as_bytes().get(place.wrapping_sub(1)) == Some(&b' ')
+                    && rest.as_bytes().get(place + option.len()) != Some(&b'-')
             })?;
             let after = place + option.len();
             let gap = rest.get(after..)?.bytes().take_while(|byte| matches!(byte, b' ' | b'=')).count();
             // `mysql -p database` asks for the password.
-            if gap > 0 && rest.starts_with("mysql") || gap > 0 && rest.starts_with("mariadb") {
+            if gap > 0 && (rest.starts_with("mysql") || rest.starts_with("mariadb")) {
                 return None;
             }
             argument(after + gap)?
@@ -259,9 +354,19 @@ pub(super) fn pgpass(text: &str, at: usize) -> Option<Found> {
     let whole = line(text, start);
     let fields: Vec<&str> = whole.split(':').collect();
     let [host, _, database, user, password] = fields.as_slice() else { return None };
-    let plain = |field: &str| !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'*'));
+    let plain = |field: &str| {
+        !field.is_empty()
+            && field
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'*'))
+    };
     let password = password.trim_end();
     let span = start + whole.rfind(':')? + 1;
-    (plain(host) && plain(database) && plain(user) && password.len() >= 4 && !password.contains(' ') && !stands_in(password))
-        .then(|| Found { span: span..span + password.len(), label: "password", rank: CONTEXT })
+    (plain(host)
+        && plain(database)
+        && plain(user)
+        && password.len() >= 4
+        && !password.contains(' ')
+        && !stands_in(password))
+    .then(|| Found { span: span..span + password.len(), label: "password", rank: CONTEXT })
 }

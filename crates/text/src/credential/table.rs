@@ -3,7 +3,8 @@
 //! Facts about formats, from the vendors' own pages: a prefix, the alphabet, and how many characters at least.
 
 use super::rule::{
-    ALNUM, BASE32, BASE64, Class, DASHED, DIGIT, DOTTED, HEX, LOWER, Left, PATH, Part, Rule, TILDE, UPPER, UUID, WORD,
+    ALNUM, BASE32, BASE64, Class, DASHED, DIGIT, DOTTED, HEX, LOWER, Left, PATH, Part, Rule, TILDE, UPPER,
+    UUID, WORD,
 };
 
 use Part::{Exactly, Run, Text};
@@ -19,7 +20,12 @@ const fn edge(label: &'static str, prefix: &'static str, body: &'static [Part]) 
 }
 
 /// A rule whose mark stands inside the credential.
-const fn inside(label: &'static str, ahead: (Class, usize), prefix: &'static str, body: &'static [Part]) -> Rule {
+const fn inside(
+    label: &'static str,
+    ahead: (Class, usize),
+    prefix: &'static str,
+    body: &'static [Part],
+) -> Rule {
     Rule { label, prefix, left: Left::Any, ahead: Some(ahead), body }
 }
 

@@ -15,21 +15,141 @@ pub(crate) enum Strength {
 
 /// Words that stand for a value, or talk about one.
 const STANDINS: &[&str] = &[
-    "your", "example", "changeme", "change_me", "change-me", "placeholder", "xxxx", "redacted", "removed", "dummy", "insert",
-    "replace", "todo", "...", "\u{2026}", "***", "\u{2022}\u{2022}", "fake", "sample", "<", "${", "{{", "$(", "%(", "#{",
-    "process.env", "os.environ", "getenv", "env[", "env(", "secrets.", "secretref", "vault:", "op://", "arn:aws", "keyring",
-    "not_set", "not set", "notset", "undefined", "here", "my_", "my-", "some_", "some-", "_here", "hunter-", "foobar", "lorem",
-    "required", "optional", "function", "string", "none",
+    "your",
+    "example",
+    "changeme",
+    "change_me",
+    "change-me",
+    "placeholder",
+    "xxxx",
+    "redacted",
+    "removed",
+    "dummy",
+    "insert",
+    "replace",
+    "todo",
+    "...",
+    "\u{2026}",
+    "***",
+    "\u{2022}\u{2022}",
+    "fake",
+    "sample",
+    "<",
+    "${",
+    "{{",
+    "$(",
+    "%(",
+    "#{",
+    "process.env",
+    "os.environ",
+    "getenv",
+    "env[",
+    "env(",
+    "secrets.",
+    "secretref",
+    "vault:",
+    "op://",
+    "arn:aws",
+    "keyring",
+    "not_set",
+    "not set",
+    "notset",
+    "undefined",
+    "here",
+    "my_",
+    "my-",
+    "some_",
+    "some-",
+    "_here",
+    "hunter-",
+    "foobar",
+    "lorem",
+    "required",
+    "optional",
+    "function",
+    "string",
+    "none",
 ];
 
 /// Whole values that mean nothing.
 const NOTHING: &[&str] = &[
-    "password", "passwd", "pass", "pwd", "secret", "token", "key", "apikey", "user", "username", "test", "null", "nil", "true",
-    "false", "yes", "bool", "boolean", "str", "int", "integer", "number", "object", "any", "bytes", "unknown", "void", "empty",
-    "hidden", "masked", "value", "default", "text", "input", "self", "this", "new", "return", "invalid", "missing", "expired",
-    "incorrect", "wrong", "valid", "disabled", "enabled", "basic", "bearer", "oauth", "oauth2", "jwt", "abc123", "authorization",
-    "default-token", "admin", "root", "postgres", "guest", "localhost", "and", "the", "for", "with", "must",
-    "should", "cannot", "uuid", "varchar", "char", "sha256", "md5", "bcrypt", "hmac-sha256", "ed25519", "aes-256-gcm", "rs256", "hs256",
+    "password",
+    "passwd",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "key",
+    "apikey",
+    "user",
+    "username",
+    "test",
+    "null",
+    "nil",
+    "true",
+    "false",
+    "yes",
+    "bool",
+    "boolean",
+    "str",
+    "int",
+    "integer",
+    "number",
+    "object",
+    "any",
+    "bytes",
+    "unknown",
+    "void",
+    "empty",
+    "hidden",
+    "masked",
+    "value",
+    "default",
+    "text",
+    "input",
+    "self",
+    "this",
+    "new",
+    "return",
+    "invalid",
+    "missing",
+    "expired",
+    "incorrect",
+    "wrong",
+    "valid",
+    "disabled",
+    "enabled",
+    "basic",
+    "bearer",
+    "oauth",
+    "oauth2",
+    "jwt",
+    "abc123",
+    "authorization",
+    "default-token",
+    "admin",
+    "root",
+    "postgres",
+    "guest",
+    "localhost",
+    "and",
+    "the",
+    "for",
+    "with",
+    "must",
+    "should",
+    "cannot",
+    "uuid",
+    "varchar",
+    "char",
+    "sha256",
+    "md5",
+    "bcrypt",
+    "hmac-sha256",
+    "ed25519",
+    "aes-256-gcm",
+    "rs256",
+    "hs256",
 ];
 
 /// Tells whether a value only stands for one: a variable, a mask, a word such as `changeme`.
@@ -38,17 +158,23 @@ pub(crate) fn stands_in(value: &str) -> bool {
     let trimmed = lower.trim_matches(|point: char| !point.is_alphanumeric());
     NOTHING.contains(&trimmed)
         || STANDINS.iter().any(|word| lower.contains(word))
-        || matches!(value.as_bytes().first(), None | Some(b'$' | b'<' | b'{' | b'[' | b'%' | b'@' | b'(' | b'!' | b'*' | b'|' | b'>'))
-            && !value.as_bytes().iter().any(u8::is_ascii_digit)
+        || matches!(
+            value.as_bytes().first(),
+            None | Some(b'$' | b'<' | b'{' | b'[' | b'%' | b'@' | b'(' | b'!' | b'*' | b'|' | b'>')
+        ) && !value.as_bytes().iter().any(u8::is_ascii_digit)
         || matches!(value.as_bytes(), [b'$', b'{' | b'(' | b'A'..=b'Z' | b'a'..=b'z', ..]) && reference(value)
-        || lower.starts_with("./") || lower.starts_with("~/") || lower.starts_with("../")
+        || lower.starts_with("./")
+        || lower.starts_with("~/")
+        || lower.starts_with("../")
         || monotonous(value)
         || ascending(&lower)
 }
 
 /// Tells whether all of a value after `$` is a name.
 fn reference(value: &str) -> bool {
-    value.bytes().skip(1).all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'{' | b'}' | b'(' | b')' | b'.' | b':' | b'-'))
+    value.bytes().skip(1).all(|byte| {
+        byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'{' | b'}' | b'(' | b')' | b'.' | b':' | b'-')
+    })
 }
 
 /// Tells whether a value has next to no different characters.
@@ -60,7 +186,12 @@ pub(crate) fn monotonous(value: &str) -> bool {
 /// Tells whether a value is a row such as `1234567890` or `abcdefgh`.
 fn ascending(value: &str) -> bool {
     let bytes = value.as_bytes();
-    let steps = bytes.windows(2).filter(|pair| matches!(**pair, [one, two] if two == one.wrapping_add(1) || (one == b'9' && two == b'0'))).count();
+    let steps = bytes
+        .windows(2)
+        .filter(
+            |pair| matches!(**pair, [one, two] if two == one.wrapping_add(1) || (one == b'9' && two == b'0')),
+        )
+        .count();
     bytes.len() >= 6 && steps * 10 >= (bytes.len() - 1) * 8 && bytes.len() > 8
 }
 
@@ -76,7 +207,9 @@ fn distinct(value: &str) -> u32 {
 pub(crate) fn made_up(body: &str) -> bool {
     let lower = body.to_ascii_lowercase();
     // Letters by lot do not spell these.
-    ["example", "xxxx", "your", "placeholder", "redacted", "...", "0000000", "abcdefgh", "12345678"].iter().any(|word| lower.contains(word))
+    ["example", "xxxx", "your", "placeholder", "redacted", "...", "0000000", "abcdefgh", "12345678"]
+        .iter()
+        .any(|word| lower.contains(word))
         || body.len() >= 8 && distinct(body) <= 4
 }
 
@@ -101,7 +234,14 @@ pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
             }
             digits > 0 && letters + signs > 0 && !version(value)
                 || digits >= 6 && letters == 0
-                || signs > 0 && letters > 3 && value.bytes().any(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'~' | b'+'))
+                || signs > 0
+                    && letters > 3
+                    && value.bytes().any(|byte| {
+                        matches!(
+                            byte,
+                            b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'~' | b'+'
+                        )
+                    })
                 || upper && lower && inner_upper(value) && value.len() >= 8 && !names(value)
                 || quoted && letters == value.len() && value.len() >= 8 && !names(value)
         }
@@ -109,9 +249,23 @@ pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
             if value.len() < 8 || code_like(value) || value.contains(' ') || wordy(value) || version(value) {
                 return false;
             }
-            digits > 0 && letters > 2 && (value.len() >= 12 || upper && lower || digits > 2) && !path_like(value)
-                || value.len() >= 20 && upper && lower && signs * 6 <= value.len() && entropy(value) > 3.5 && !names(value) && scattered(value)
-                || value.len() >= 24 && (digits == value.len() || letters == value.len() && entropy(value) > 3.2 && !names(value) && (upper != lower || scattered(value)))
+            digits > 0
+                && letters > 2
+                && (value.len() >= 12 || upper && lower || digits > 2)
+                && !path_like(value)
+                || value.len() >= 20
+                    && upper
+                    && lower
+                    && signs * 6 <= value.len()
+                    && entropy(value) > 3.5
+                    && !names(value)
+                    && scattered(value)
+                || value.len() >= 24
+                    && (digits == value.len()
+                        || letters == value.len()
+                            && entropy(value) > 3.2
+                            && !names(value)
+                            && (upper != lower || scattered(value)))
         }
         Strength::Weak => {
             value.len() >= 16
@@ -129,14 +283,22 @@ pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
 
 /// Tells whether a value is a path, an address or a time.
 fn path_like(value: &str) -> bool {
-    value.contains("://") || value.starts_with('/') && value.matches('/').count() > 1 && wordy(value.trim_start_matches('/'))
+    value.contains("://")
+        || value.starts_with('/') && value.matches('/').count() > 1 && wordy(value.trim_start_matches('/'))
         || value.split('/').count() > 2 && value.split('/').all(|part| wordy(part) || part.is_empty())
 }
 
 fn version(value: &str) -> bool {
     let rest = value.trim_start_matches(['v', 'V', '^', '~', '=']);
-    rest.contains('.') && rest.split(['.', '-', '+']).all(|part| part.len() <= 8 && (part.bytes().all(|byte| byte.is_ascii_digit()) || part.bytes().all(|byte| byte.is_ascii_lowercase())))
-        || value.len() <= 12 && value.contains(':') && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b':')
+    rest.contains('.')
+        && rest.split(['.', '-', '+']).all(|part| {
+            part.len() <= 8
+                && (part.bytes().all(|byte| byte.is_ascii_digit())
+                    || part.bytes().all(|byte| byte.is_ascii_lowercase()))
+        })
+        || value.len() <= 12
+            && value.contains(':')
+            && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b':')
 }
 
 pub(crate) fn is_uuid(value: &str) -> bool {
@@ -152,13 +314,19 @@ fn code_like(value: &str) -> bool {
                 && part.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         })
     };
-    value.ends_with("()") || value.ends_with('(')
-        || value.find('(').is_some_and(|open| value.get(..open).is_some_and(|head| head.len() > 1 && names(head)))
+    value.ends_with("()")
+        || value.ends_with('(')
+        || value
+            .find('(')
+            .is_some_and(|open| value.get(..open).is_some_and(|head| head.len() > 1 && names(head)))
         || value.contains("::")
         || value.contains("->")
         || value.contains("=>")
         || value.contains('.') && names(value)
-        || value.contains('[') && value.find('[').is_some_and(|open| value.get(..open).is_some_and(|head| head.len() > 1 && names(head)))
+        || value.contains('[')
+            && value
+                .find('[')
+                .is_some_and(|open| value.get(..open).is_some_and(|head| head.len() > 1 && names(head)))
         || value.find('<').is_some_and(|open| value.get(..open).is_some_and(names))
         || bytes.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_') && value.contains('_')
         || bytes.iter().all(|byte| byte.is_ascii_punctuation())
@@ -169,7 +337,9 @@ pub(crate) fn wordy(value: &str) -> bool {
     value.split(['-', '_', '.', '/', ':', ',', '@', ' ']).all(|part| {
         part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit())
             || part.len() <= 14 && part.bytes().all(|byte| byte.is_ascii_lowercase())
-            || part.len() <= 14 && part.bytes().skip(1).all(|byte| byte.is_ascii_lowercase()) && part.len() > 2
+            || part.len() <= 14
+                && part.bytes().skip(1).all(|byte| byte.is_ascii_lowercase())
+                && part.len() > 2
             || part.len() <= 14 && part.bytes().all(|byte| byte.is_ascii_uppercase())
             || part.len() <= 4
             || numbered(part)
@@ -185,9 +355,13 @@ fn numbered(part: &str) -> bool {
 /// Tells whether a value of letters names a thing of a program.
 fn names(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    ["pass", "token", "secret", "key", "user", "auth", "cred", "param", "config", "value", "field", "name", "hash", "env", "type", "code", "error", "login", "access", "session", "reset", "manager", "provider", "header", "request"]
-        .iter()
-        .any(|word| lower.contains(word))
+    [
+        "pass", "token", "secret", "key", "user", "auth", "cred", "param", "config", "value", "field",
+        "name", "hash", "env", "type", "code", "error", "login", "access", "session", "reset", "manager",
+        "provider", "header", "request",
+    ]
+    .iter()
+    .any(|word| lower.contains(word))
 }
 
 /// Tells whether a capital stands after a small letter.
@@ -224,10 +398,14 @@ pub(crate) fn entropy(value: &str) -> f64 {
         }
         total += 1;
     }
-    counts.iter().filter(|count| **count > 0).map(|count| {
-        let share = f64::from(*count) / f64::from(total);
-        -share * share.log2()
-    }).sum()
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| {
+            let share = f64::from(*count) / f64::from(total);
+            -share * share.log2()
+        })
+        .sum()
 }
 
 /// Tells whether a value is a digest: hexadecimal, of a usual length.

@@ -4,8 +4,8 @@ use unicode_script::Script;
 
 use super::HiddenKind;
 use super::table::{
-    candidate, cursive, emoji, ideograph, letter_or_mark, mark, right_to_left, script, takes_joiners, unspaced,
-    virama,
+    candidate, cursive, emoji, ideograph, letter_or_mark, mark, right_to_left, script, takes_joiners,
+    unspaced, virama,
 };
 
 /// How many kept code points a mark of direction may stand from the letter that gives it a reason.
@@ -42,10 +42,9 @@ pub(super) fn excuse(point: char, kind: HiddenKind, before: &Before, first: bool
         HiddenKind::ZeroWidth => zero_width(point, before.last, next, first),
         HiddenKind::Filler => filler(point, before.last, next),
         HiddenKind::Format => format(point, before.last),
-        HiddenKind::Annotation
-        | HiddenKind::Control
-        | HiddenKind::Noncharacter
-        | HiddenKind::SoftHyphen => false,
+        HiddenKind::Annotation | HiddenKind::Control | HiddenKind::Noncharacter | HiddenKind::SoftHyphen => {
+            false
+        }
     };
     usize::from(honest)
 }
@@ -96,11 +95,21 @@ fn selector(point: char, before: Option<char>, after: &str) -> bool {
         }
         '\u{FE00}'..='\u{FE02}' if ideograph(before) => true,
         '\u{FE00}' | '\u{FE01}' => {
-            matches!(before, '\u{3001}' | '\u{3002}' | '\u{FF01}' | '\u{FF0C}' | '\u{FF0E}' | '\u{FF1A}' | '\u{FF1B}' | '\u{FF1F}' | '\u{2018}'..='\u{201F}')
-                || point == '\u{FE00}'
-                    && (matches!(before, '\u{2200}'..='\u{22FF}' | '\u{2A00}'..='\u{2AFF}')
-                        || matches!(script(before), Script::Myanmar | Script::Phags_Pa | Script::Manichaean)
-                            && letter_or_mark(before))
+            matches!(
+                before,
+                '\u{3001}'
+                    | '\u{3002}'
+                    | '\u{FF01}'
+                    | '\u{FF0C}'
+                    | '\u{FF0E}'
+                    | '\u{FF1A}'
+                    | '\u{FF1B}'
+                    | '\u{FF1F}'
+                    | '\u{2018}'..='\u{201F}'
+            ) || point == '\u{FE00}'
+                && (matches!(before, '\u{2200}'..='\u{22FF}' | '\u{2A00}'..='\u{2AFF}')
+                    || matches!(script(before), Script::Myanmar | Script::Phags_Pa | Script::Manichaean)
+                        && letter_or_mark(before))
         }
         _ => false,
     }
@@ -143,9 +152,9 @@ fn zero_width(point: char, before: Option<char>, next: Option<char>, first: bool
         // The byte order mark of a file.
         '\u{FEFF}' => first,
         '\u{200B}' => both(&|point| unspaced(script(point)) && candidate(point).is_none()),
-        '\u{180E}' => {
-            both(&|point| script(point) == Script::Mongolian && letter_or_mark(point) && candidate(point).is_none())
-        }
+        '\u{180E}' => both(&|point| {
+            script(point) == Script::Mongolian && letter_or_mark(point) && candidate(point).is_none()
+        }),
         _ => false,
     }
 }
@@ -166,7 +175,9 @@ fn filler(point: char, before: Option<char>, next: Option<char>) -> bool {
 /// Controls of one script, within it.
 fn format(point: char, before: Option<char>) -> bool {
     match point {
-        '\u{13430}'..='\u{13440}' => before.is_some_and(|before| script(before) == Script::Egyptian_Hieroglyphs),
+        '\u{13430}'..='\u{13440}' => {
+            before.is_some_and(|before| script(before) == Script::Egyptian_Hieroglyphs)
+        }
         '\u{1BCA0}'..='\u{1BCA3}' => {
             before.is_some_and(|before| script(before) == Script::Duployan && candidate(before).is_none())
         }

@@ -18,7 +18,13 @@ pub(super) enum Danger {
 pub(super) fn danger(address: &str) -> Option<Danger> {
     let address = address.trim();
     // Renderers skip white space in schemes.
-    let scheme: String = address.chars().take(40).filter(|point| !point.is_whitespace()).take(24).map(|point| point.to_ascii_lowercase()).collect();
+    let scheme: String = address
+        .chars()
+        .take(40)
+        .filter(|point| !point.is_whitespace())
+        .take(24)
+        .map(|point| point.to_ascii_lowercase())
+        .collect();
     if scheme.starts_with("javascript:") || scheme.starts_with("vbscript:") {
         return Some(Danger::Runs);
     }
@@ -31,23 +37,62 @@ pub(super) fn danger(address: &str) -> Option<Danger> {
 /// Tells whether an address leads to another host.
 pub(super) fn external(address: &str) -> bool {
     let head: String = address.trim().chars().take(8).map(|point| point.to_ascii_lowercase()).collect();
-    head.starts_with("http:") || head.starts_with("https:") || head.starts_with("//") || head.starts_with("\\\\") || head.starts_with("ftp:")
+    head.starts_with("http:")
+        || head.starts_with("https:")
+        || head.starts_with("//")
+        || head.starts_with("\\\\")
+        || head.starts_with("ftp:")
 }
 
 /// Pictures, sounds and fonts are only themselves.
 fn raster(scheme: &str) -> bool {
-    ["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp", "image/avif", "image/bmp", "image/x-icon", "audio/", "video/", "font/"]
-        .iter()
-        .any(|kind| scheme.get("data:".len()..).is_some_and(|rest| rest.starts_with(kind) || kind.starts_with(rest) && rest.len() > 8))
+    [
+        "image/png",
+        "image/jpeg",
+        "image/jpg",
+        "image/gif",
+        "image/webp",
+        "image/avif",
+        "image/bmp",
+        "image/x-icon",
+        "audio/",
+        "video/",
+        "font/",
+    ]
+    .iter()
+    .any(|kind| {
+        scheme
+            .get("data:".len()..)
+            .is_some_and(|rest| rest.starts_with(kind) || kind.starts_with(rest) && rest.len() > 8)
+    })
 }
 
 fn carries(address: &str) -> bool {
-    const TELLING: &[&str] = &["data", "payload", "exfil", "leak", "secret", "token", "cookie", "conversation", "history", "prompt", "password", "key", "context", "stolen", "chat", "info", "dump"];
+    const TELLING: &[&str] = &[
+        "data",
+        "payload",
+        "exfil",
+        "leak",
+        "secret",
+        "token",
+        "cookie",
+        "conversation",
+        "history",
+        "prompt",
+        "password",
+        "key",
+        "context",
+        "stolen",
+        "chat",
+        "info",
+        "dump",
+    ];
     let (place, query) = match address.find(['?', '#']) {
         Some(sign) => (address.get(..sign).unwrap_or_default(), address.get(sign + 1..).unwrap_or_default()),
         None => (address, ""),
     };
-    let template = ["{", "%7b", "${", "<", "[", "%5b"].iter().any(|sign| query.to_ascii_lowercase().contains(sign));
+    let template =
+        ["{", "%7b", "${", "<", "[", "%5b"].iter().any(|sign| query.to_ascii_lowercase().contains(sign));
     let pairs = query.split(['&', ';', '#']).any(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or(("", pair));
         TELLING.iter().any(|word| name.eq_ignore_ascii_case(word)) && !value.is_empty() || dense(value, 20)
@@ -64,18 +109,28 @@ fn carries(address: &str) -> bool {
 fn dense(part: &str, least: usize) -> bool {
     let digest = part.len() <= 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let words = part.split(['-', '_', '+', '.', '%', ',', ' ', '=']).all(|word| word.len() < 18);
-    part.len() >= least && !digest && !words && part.bytes().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+    part.len() >= least
+        && !digest
+        && !words
+        && part.bytes().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
 }
 
 /// A data address anywhere in the text.
 pub(super) fn data(text: &str, at: usize) -> Option<Edit> {
     let rest = text.get(at..)?;
-    let end = rest.find(|point: char| point.is_whitespace() || matches!(point, '"' | '\'' | ')' | '>' | '`' | '<' | ']')).unwrap_or(rest.len());
+    let end = rest
+        .find(|point: char| {
+            point.is_whitespace() || matches!(point, '"' | '\'' | ')' | '>' | '`' | '<' | ']')
+        })
+        .unwrap_or(rest.len());
     let address = rest.get(..end)?;
     let comma = address.find(',')?;
     let kind = address.get("data:".len()..comma)?;
-    let plain = kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+' | b'-' | b';' | b'=' | b'.' | b'*'));
+    let plain = kind.bytes().all(|byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+' | b'-' | b';' | b'=' | b'.' | b'*')
+    });
     let before = at.checked_sub(1).and_then(|index| text.as_bytes().get(index)).copied();
     let edge = before.is_none_or(|byte| !byte.is_ascii_alphanumeric() && byte != b'_' && byte != b'-');
-    (edge && plain && kind.contains('/') && comma + 1 < end).then(|| marked(at..at + end, "data-uri", "[removed: data-uri]"))
+    (edge && plain && kind.contains('/') && comma + 1 < end)
+        .then(|| marked(at..at + end, "data-uri", "[removed: data-uri]"))
 }

@@ -26,9 +26,14 @@ pub(super) fn token(text: &str, at: usize) -> Option<Edit> {
 /// Tokens in brackets, such as `[INST]`: capital letters only, since `[inst]` may be an index.
 pub(super) fn bracket(text: &str, at: usize) -> Option<Edit> {
     let rest = text.get(at..)?;
-    let end = rest.find([']', '>']).map(|end| if rest.get(end..).is_some_and(|tail| tail.starts_with(">>")) { end + 2 } else { end + 1 })?;
+    let end = rest.find([']', '>']).map(|end| {
+        if rest.get(end..).is_some_and(|tail| tail.starts_with(">>")) { end + 2 } else { end + 1 }
+    })?;
     let token = rest.get(..end)?;
-    token.bytes().all(|byte| !byte.is_ascii_lowercase()).then(|| marked(at..at + end, "chat-token", "[removed: chat-token]"))
+    token
+        .bytes()
+        .all(|byte| !byte.is_ascii_lowercase())
+        .then(|| marked(at..at + end, "chat-token", "[removed: chat-token]"))
 }
 
 /// `Human:` or `Assistant:` on its own after a blank line.

@@ -22,7 +22,13 @@ pub(super) fn inline(text: &str, at: usize, edits: &mut Vec<Edit>) {
                 break;
             }
             b')' => depth -= 1,
-            b'\n' if body.get(index + 1..).is_some_and(|next| next.trim_start_matches([' ', '\t', '\r']).starts_with('\n')) => break,
+            b'\n'
+                if body
+                    .get(index + 1..)
+                    .is_some_and(|next| next.trim_start_matches([' ', '\t', '\r']).starts_with('\n')) =>
+            {
+                break;
+            }
             _ => {}
         }
     }
@@ -55,7 +61,9 @@ fn image_mark(text: &str, at: usize) -> Option<usize> {
     for index in (at.saturating_sub(1_024)..at).rev() {
         match bytes.get(index)? {
             b']' => depth += 1,
-            b'[' if depth == 0 => return (index > 0 && bytes.get(index - 1) == Some(&b'!')).then(|| index - 1),
+            b'[' if depth == 0 => {
+                return (index > 0 && bytes.get(index - 1) == Some(&b'!')).then(|| index - 1);
+            }
             b'[' => depth -= 1,
             b'\n' if bytes.get(index + 1) == Some(&b'\n') => return None,
             _ => {}
@@ -91,7 +99,8 @@ fn shown(text: &str, name: &str) -> bool {
         let Some(rest) = text.get(at + 2..) else { return false };
         let Some(close) = rest.find(']') else { return false };
         let (alt, after) = (rest.get(..close).unwrap_or_default(), rest.get(close + 1..).unwrap_or_default());
-        let referred = after.trim_start_matches(' ').strip_prefix('[').and_then(|after| after.split(']').next());
+        let referred =
+            after.trim_start_matches(' ').strip_prefix('[').and_then(|after| after.split(']').next());
         let referred = referred.filter(|name| !name.is_empty()).unwrap_or(alt);
         referred.trim().eq_ignore_ascii_case(name.trim())
     })

@@ -73,7 +73,11 @@ fn secrets() {
             }
         }
     }
-    println!("secrets: {} of {secrets} redacted, {} of {benign} benign changed", secrets - missed.len(), damaged.len());
+    println!(
+        "secrets: {} of {secrets} redacted, {} of {benign} benign changed",
+        secrets - missed.len(),
+        damaged.len()
+    );
     for line in missed.iter().chain(&damaged) {
         println!("  {line}");
     }
@@ -90,8 +94,11 @@ fn descriptions() {
         let text = case["description"].as_str().unwrap_or_default();
         let cleaned = clean(text);
         if cleaned.text != text {
-            let found: Vec<String> =
-                cleaned.findings.iter().map(|one| format!("{} {:?}", one.label, &text[one.span.clone()])).collect();
+            let found: Vec<String> = cleaned
+                .findings
+                .iter()
+                .map(|one| format!("{} {:?}", one.label, text.get(one.span.clone())))
+                .collect();
             damaged.push(format!("{} {found:?}", case["id"]));
         }
     }
@@ -99,5 +106,5 @@ fn descriptions() {
     for line in &damaged {
         println!("  {line}");
     }
-    assert!(damaged.len() * 100 <= all.len() * 3, "{damaged:?}");
+    assert!(damaged.len() * 100 <= all.len(), "{damaged:?}");
 }
