@@ -1,6 +1,6 @@
 //! A filter for many keywords at once: finds where one may start at more than a gigabyte a second.
 //!
-//! Four bytes of each keyword (its rarest) are hashed into a bitmap of 8 KiB, and so are four bytes at each place of
+//! Four bytes of each keyword (its rarest) are hashed into a table of 32 KiB, and so are four bytes at each place of
 //! the text; the few places that hit are compared in full. The places do not depend on each other, so a processor works
 //! on several at once, which an automaton over as many keywords cannot offer: it waits for each state before the next.
 
@@ -23,7 +23,10 @@ pub(crate) struct Keyword<T> {
 /// The filter.
 #[derive(Debug)]
 pub(crate) struct Keywords<T> {
-    bits: Box<[u64; BITS / 64]>,
+    /// By 15 bits of a hash: 1 where a gram has it.
+    bytes: Box<[u8; BITS / 2]>,
+    /// By another hash, one bit each: asked only where the first says yes.
+    second: Box<[u64; BITS / 64]>,
     /// By hash: the first entry of a chain, plus one.
     heads: Vec<u16>,
     /// (keyword, where in it the gram is, the next entry of the chain plus one).
@@ -34,7 +37,8 @@ pub(crate) struct Keywords<T> {
 impl<T> Keywords<T> {
     pub(crate) fn new(words: Vec<Keyword<T>>) -> Self {
         let mut built = Self {
-            bits: Box::new([0; BITS / 64]),
+            bytes: Box::new([0; BITS / 2]),
+            second: Box::new([0; BITS / 64]),
             heads: vec![0; BITS],
             chain: Vec::new(),
             words: Vec::new(),
@@ -61,10 +65,14 @@ impl<T> Keywords<T> {
 
     fn add(&mut self, word: usize, at: usize, gram: [u8; GRAM]) {
         let hash = usize::from(hash(u32::from_le_bytes(gram) | FOLD));
-        let (Some(bits), Some(head)) = (self.bits.get_mut(hash / 64), self.heads.get_mut(hash)) else {
+        let (Some(byte), Some(head)) = (self.bytes.get_mut(hash / 2), self.heads.get_mut(hash)) else {
             return;
         };
-        *bits |= 1 << (hash % 64);
+        *byte = 1;
+        let other = usize::from(rehash(u32::from_le_bytes(gram) | FOLD));
+        if let Some(bits) = self.second.get_mut(other / 64) {
+            *bits |= 1 << (other % 64);
+        }
         // The tables are ours and small.
         let (Ok(word), Ok(at)) = (u16::try_from(word), u8::try_from(at)) else { return };
         self.chain.push((word, at, *head));
@@ -77,43 +85,47 @@ impl<T> Keywords<T> {
         let mut at = 0;
         while let Some(window) = text.get(at..at + 8) {
             let Ok(window) = <[u8; 8]>::try_from(window) else { break };
-            let mut hit = self.test(u64::from_le_bytes(window));
-            while hit != 0 {
-                let lane = hit.trailing_zeros() as usize;
-                hit &= hit - 1;
-                self.compare(text, at + lane, &mut each);
+            if self.test(u64::from_le_bytes(window)) {
+                for lane in at..at + STEP {
+                    if self.sure(text, lane) {
+                        self.compare(text, lane, &mut each);
+                    }
+                }
             }
             at += STEP;
         }
         // The rest, with room behind it.
         while at < text.len() {
-            let mut window = [0; 8];
-            for (slot, byte) in window.iter_mut().zip(text.get(at..).unwrap_or_default()) {
-                *slot = *byte;
-            }
-            if self.test(u64::from_le_bytes(window)) & 1 != 0 {
-                self.compare(text, at, &mut each);
-            }
+            self.compare(text, at, &mut each);
             at += 1;
         }
     }
 
-    /// Tests four places at once; one bit for each.
+    /// Tests four places at once.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
-    fn test(&self, bytes: u64) -> u32 {
+    fn test(&self, bytes: u64) -> bool {
         let folded = bytes | (FOLD as u64) << 32 | FOLD as u64;
-        self.bit(folded as u32)
-            | self.bit((folded >> 8) as u32) << 1
-            | self.bit((folded >> 16) as u32) << 2
-            | self.bit((folded >> 24) as u32) << 3
+        self.byte(folded as u32)
+            | self.byte((folded >> 8) as u32)
+            | self.byte((folded >> 16) as u32)
+            | self.byte((folded >> 24) as u32)
+            != 0
+    }
+
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "a hash has 16 bits, so its upper 15 are within the array")]
+    fn byte(&self, gram: u32) -> u8 {
+        self.bytes[usize::from(hash(gram) >> 1)]
     }
 
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "a hash has 16 bits, so its upper 10 are within the array")]
-    fn bit(&self, gram: u32) -> u32 {
-        let hash = hash(gram);
-        u32::from(self.bits[usize::from(hash >> 6)] >> (hash & 63) & 1 == 1)
+    fn sure(&self, text: &[u8], at: usize) -> bool {
+        let gram = text.get(at..at + GRAM).and_then(|gram| gram.try_into().ok()).map(u32::from_le_bytes);
+        gram.is_some_and(|gram| {
+            let hash = rehash(gram | FOLD);
+            self.second[usize::from(hash >> 6)] >> (hash & 63) & 1 == 1
+        })
     }
 
     #[cold]
@@ -145,9 +157,13 @@ impl<T> Keywords<T> {
 const FOLD: u32 = 0x2020_2020;
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the shift leaves 16 bits")]
 const fn hash(gram: u32) -> u16 {
     (gram.wrapping_mul(0x9E37_79B1) >> 16) as u16
+}
+
+#[inline]
+const fn rehash(gram: u32) -> u16 {
+    (gram.wrapping_mul(0x85EB_CA6B) >> 16) as u16
 }
 
 /// How often four bytes come in ordinary text, roughly: letters by frequency, signs as rare.

@@ -87,9 +87,8 @@ impl Escapes {
                 _ => self.ground(point),
             },
             Self::Sequence => match point {
-                ' '..='?' => false,
+                ' '..='?' | '\0'..='\x08' | '\x0B' | '\x0C' | '\x0E'..='\x1F' | '\x7F' => false,
                 '@'..='~' => self.turn(Self::Ground),
-                '\0'..='\x08' | '\x0B' | '\x0C' | '\x0E'..='\x1F' | '\x7F' => false,
                 _ => self.ground(point),
             },
             Self::Opening if point == 'P' => self.turn(Self::Palette(7)),
@@ -182,7 +181,7 @@ mod tests {
         let mut machine = Escapes::default();
         machine.read(text, |span, kept| {
             if kept {
-                out.push_str(&text[span]);
+                out.push_str(text.get(span).unwrap());
             }
         });
         out

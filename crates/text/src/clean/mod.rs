@@ -71,7 +71,7 @@ fn segments(text: &str, layer: &Layer, findings: &mut Vec<Finding>) -> Option<St
         let below = if text.len() <= WINDOW { Cow::Borrowed(layer) } else { Cow::Owned(layer.shifted(at)) };
         match pass::segment(part, at == 0, &below, findings) {
             Some(cleaned) => {
-                out.get_or_insert_with(|| text.get(..at).unwrap_or_default().to_owned()).push_str(&cleaned)
+                out.get_or_insert_with(|| text.get(..at).unwrap_or_default().to_owned()).push_str(&cleaned);
             }
             None => {
                 if let Some(out) = &mut out {

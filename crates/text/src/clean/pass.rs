@@ -13,12 +13,23 @@ pub(crate) fn segment(text: &str, first: bool, below: &Layer, findings: &mut Vec
     let mut current: Option<String> = None;
     for _ in 0..ROUNDS {
         let mut changed = false;
+        // Both later stages start from the same keywords, as long as the first of them changes nothing.
+        let mut hits = None;
         for stage in [Stage::Hidden, Stage::Markdown, Stage::Credential] {
             let input = current.as_deref().unwrap_or(text);
-            let edits = stage.edits(input, first);
+            let edits = match stage {
+                Stage::Hidden => hidden_edits(input, first),
+                Stage::Markdown => {
+                    markdown::edits(input, hits.get_or_insert_with(|| trigger::hits(input)), first)
+                }
+                Stage::Credential => {
+                    credential::edits(input, hits.get_or_insert_with(|| trigger::hits(input)))
+                }
+            };
             if edits.is_empty() {
                 continue;
             }
+            hits = None;
             let stack: Vec<&Layer> = std::iter::once(below).chain(&layers).collect();
             let (output, layer) = apply(input, &edits, &stack, findings);
             layers.push(layer);
@@ -39,16 +50,16 @@ enum Stage {
     Credential,
 }
 
-impl Stage {
-    fn edits(self, text: &str, first: bool) -> Vec<Edit> {
-        match self {
-            Self::Hidden if text.is_ascii() => Vec::new(),
-            Self::Hidden => hidden::hidden_spans(text)
-                .filter(|(span, _)| first || span.start > 0 || !text.starts_with('\u{FEFF}'))
-                .map(|(span, kind)| Edit::remove(span, FindingKind::Hidden, kind.as_str()))
-                .collect(),
-            Self::Markdown => markdown::edits(text, &trigger::hits(text), first),
-            Self::Credential => credential::edits(text, &trigger::hits(text)),
-        }
+fn hidden_edits(text: &str, first: bool) -> Vec<Edit> {
+    if text.is_ascii() {
+        return Vec::new();
     }
+    let mut edits: Vec<Edit> = hidden::hidden_spans(text)
+        .map(|(span, kind)| Edit::remove(span, FindingKind::Hidden, kind.as_str()))
+        .collect();
+    // A byte order mark belongs to the start of the whole.
+    if !first && text.starts_with('\u{FEFF}') {
+        edits.insert(0, Edit::remove(0..3, FindingKind::Hidden, hidden::HiddenKind::ZeroWidth.as_str()));
+    }
+    edits
 }

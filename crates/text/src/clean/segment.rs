@@ -2,7 +2,7 @@
 //!
 //! INVARIANT: the cut depends on nothing but the first [`WINDOW`] bytes, so that it is the same however the text came.
 
-use memchr::{memchr_iter, memmem, memrchr};
+use memchr::{memmem, memrchr};
 
 /// How many bytes are looked at together: what belongs together over a longer distance is judged in parts.
 pub const WINDOW: usize = 64 << 10;
@@ -30,10 +30,7 @@ pub(crate) fn cut(text: &str) -> Option<usize> {
         .map(|at| tail.len().saturating_sub(4_096) + at + 2)
         .or_else(|| memrchr(b'\n', tail).map(|at| at + 1))
         .or_else(|| {
-            [b' ', b',', b';', b'}', b'>']
-                .iter()
-                .find_map(|sign| memchr_iter(*sign, tail).last())
-                .map(|at| at + 1)
+            [b' ', b',', b';', b'}', b'>'].iter().find_map(|sign| memrchr(*sign, tail)).map(|at| at + 1)
         })
         .unwrap_or(tail.len());
     Some(WINDOW / 2 + at).filter(|at| text.is_char_boundary(*at)).or(Some(head.len()))

@@ -208,13 +208,13 @@ impl Buffer {
         self.dropped = Some(raw.end);
         match self.layer.pieces.last_mut() {
             Some((input, out)) if joins && out.start == at && out.end == at && input.end == raw.start => {
-                input.end = raw.end
+                input.end = raw.end;
             }
             _ => self.layer.pieces.push((raw.clone(), at..at)),
         }
         match findings.last_mut() {
             Some(last) if joins && last.kind == FindingKind::Escape && last.span.end == raw.start => {
-                last.span.end = raw.end
+                last.span.end = raw.end;
             }
             // The sequence began in a piece whose findings were told already.
             _ if joins => {}

@@ -350,9 +350,8 @@ impl Reader<'_> {
         } else if self.eat_any(&[":", "\u{ff1a}", "\u{ff1d}"]) {
             loose = !self.line_of_its_own();
             self.blanks();
-        } else if self.tag && self.eat(">") {
-            self.blanks();
-        } else if self.eat_any(&[", \"value\":", ",\"value\":", "value=", "; value="])
+        } else if self.tag && self.eat(">")
+            || self.eat_any(&[", \"value\":", ",\"value\":", "value=", "; value="])
             || self.value_on_next_line()
         {
             self.blanks();

@@ -21,7 +21,7 @@ pub(super) fn base64(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
     for start in starts {
         let Some(tail) = word.get(start..).filter(|tail| tail.len() >= 20) else { return };
         // Noise is told from text by its first bytes.
-        if !tail.get(..12).and_then(decoded).is_some_and(|bytes| readable(&bytes)) {
+        if !starts_readable(tail.as_bytes()) {
             continue;
         }
         let Some(bytes) = decoded(tail) else { continue };
@@ -54,21 +54,37 @@ fn readable(bytes: &[u8]) -> bool {
     odd * 20 <= bytes.len()
 }
 
+/// Tells whether the first eight digits stand for six readable bytes.
+fn starts_readable(digits: &[u8]) -> bool {
+    let mut bits = 0_u64;
+    for byte in digits.iter().take(8) {
+        let Some(value) = digit(*byte) else { return false };
+        bits = bits << 6 | u64::from(value);
+    }
+    bits.to_be_bytes().iter().skip(2).all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'))
+}
+
+const fn digit(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    })
+}
+
 /// Decodes base64 in either alphabet, without its padding.
 pub(super) fn decoded(word: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(word.len() * 3 / 4);
     let mut bits = 0_u32;
     let mut count = 0;
     for byte in word.bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'=' => break,
-            _ => return None,
-        };
+        if byte == b'=' {
+            break;
+        }
+        let value = digit(byte)?;
         bits = bits << 6 | u32::from(value);
         count += 6;
         if count >= 8 {

@@ -120,7 +120,7 @@ pub(crate) fn pattern(rule: &rule::Rule) -> String {
 fn vendor(text: &str, at: usize, index: usize) -> Option<Found> {
     let rule = RULES.get(index)?;
     let (span, body) = rule.matches(text.as_bytes(), at)?;
-    let inner = text.get(body.clone())?;
+    let inner = text.get(body)?;
     // A checksum that fits ends all doubt; most copies in manuals have none.
     if !checksum::fits(text.get(span.clone())?)
         && made_up(if rule.body.is_empty() { text.get(span.clone())? } else { inner })

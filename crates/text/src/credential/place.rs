@@ -330,7 +330,7 @@ pub(super) fn command(text: &str, at: usize, option: &str) -> Option<Found> {
             let after = place + option.len();
             let gap = rest.get(after..)?.bytes().take_while(|byte| matches!(byte, b' ' | b'=')).count();
             // `mysql -p database` asks for the password.
-            if gap > 0 && rest.starts_with("mysql") || gap > 0 && rest.starts_with("mariadb") {
+            if gap > 0 && (rest.starts_with("mysql") || rest.starts_with("mariadb")) {
                 return None;
             }
             argument(after + gap)?

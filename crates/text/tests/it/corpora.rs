@@ -97,7 +97,7 @@ fn descriptions() {
             let found: Vec<String> = cleaned
                 .findings
                 .iter()
-                .map(|one| format!("{} {:?}", one.label, &text[one.span.clone()]))
+                .map(|one| format!("{} {:?}", one.label, text.get(one.span.clone())))
                 .collect();
             damaged.push(format!("{} {found:?}", case["id"]));
         }
@@ -106,5 +106,5 @@ fn descriptions() {
     for line in &damaged {
         println!("  {line}");
     }
-    assert!(damaged.len() * 100 <= all.len() * 3, "{damaged:?}");
+    assert!(damaged.len() * 100 <= all.len(), "{damaged:?}");
 }
