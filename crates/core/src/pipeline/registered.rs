@@ -138,7 +138,6 @@ fn quarantine(
 ) -> Option<Quarantine> {
     let name = &declaration.name;
     let (message, changes) = match pins.map(|pins| pins.status(declaration, digest)) {
-        Some(PinStatus::Accepted) => return None,
         Some(PinStatus::Changed(changes)) => {
             let places = summed_up(&changes);
             (format!("the definition of `{name}` is not the accepted one: {places} changed"), changes)
@@ -150,7 +149,7 @@ fn quarantine(
             (format!("the definition of `{name}` looks hostile{found}"), Vec::new())
         }
         Some(PinStatus::New) => (format!("the definition of `{name}` was not accepted yet"), Vec::new()),
-        None => return None,
+        Some(PinStatus::Accepted) | None => return None,
     };
     let hint = format!(
         "review it with `ringfence scan` and `ringfence pins diff {name}`, then `ringfence pins accept {name}`"

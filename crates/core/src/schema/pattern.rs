@@ -55,11 +55,10 @@ pub(super) fn ecma(pattern: &str) -> Result<String, &'static str> {
                     let mut ahead = rest.clone();
                     ahead.next();
                     match (ahead.next(), ahead.next()) {
-                        (Some(':'), _) => {}
                         (Some('=' | '!'), _) | (Some('<'), Some('=' | '!')) => {
                             return Err("look-around cannot be checked in linear time");
                         }
-                        (Some('<'), _) => {}
+                        (Some(':' | '<'), _) => {}
                         _ => return Err("inline flags are not part of ECMA-262"),
                     }
                     // The `?` belongs to the group, not to a quantifier.

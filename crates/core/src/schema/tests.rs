@@ -118,10 +118,10 @@ fn identifiers_that_two_readers_could_understand_differently() {
     let by_anchor = ladder(|n| json!({"$anchor": format!("l{n}")}), |n| format!("#l{n}"));
     assert_eq!(compile(&by_id).map(|_| ()), Err(SchemaError::Explodes));
     assert_eq!(compile(&by_anchor).map(|_| ()), Err(SchemaError::Explodes));
-    let mut shadowed = by_id.clone();
+    let mut shadowed = by_id;
     shadowed["zz"] = json!({"l0": {"$id": "http://x/l0"}, "l1": {"$id": "http://x/l1"}});
     assert_eq!(compile(&shadowed).map(|_| ()), Err(SchemaError::Explodes));
-    let mut shadowed = by_anchor.clone();
+    let mut shadowed = by_anchor;
     shadowed["examples"] = json!([{"$anchor": "l0"}, {"$anchor": "l1"}]);
     assert_eq!(compile(&shadowed).map(|_| ()), Err(SchemaError::Explodes));
 
