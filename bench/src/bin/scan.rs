@@ -98,7 +98,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 name: "regex set, warm cache of 1 GiB",
                 operations: TEXTS,
                 turn: Box::new(|| {
-                    texts.iter().for_each(|one| drop(black_box(large.matches(black_box(one)))))
+                    texts.iter().for_each(|one| drop(black_box(large.matches(black_box(one)))));
                 }),
             },
         ];
