@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use ringfence_policy::Refusal;
 
+use crate::call::Report;
 use crate::outcome::{Failure, Outcome};
-use crate::registry::Report;
 
 /// Cuts the texts of `reports` to `characters` in all.
 pub(crate) fn apply(reports: &mut [Report], characters: usize) {

@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
 
+use crate::call::Asker;
 use crate::outcome::Outcome;
-use crate::registry::Asker;
 
 /// The one record of a call that has ended. Nothing but the pipeline's last stage makes one.
 #[derive(Clone, Debug)]

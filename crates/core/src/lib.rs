@@ -45,6 +45,7 @@ mod backend;
 mod budget;
 mod builder;
 mod builtin;
+mod call;
 mod context;
 mod digest;
 mod error;
@@ -67,6 +68,7 @@ mod tool;
 pub use backend::{Backends, needs_backends};
 pub use builder::{Missing, ToolBuildError, ToolBuilder, tool};
 pub use builtin::declared_tool;
+pub use call::{Asker, Call, Report};
 pub use context::Context;
 pub use digest::definition_digest;
 pub use error::ToolError;
@@ -84,7 +86,7 @@ pub use port::{
     ManualClock, MemoryApprover, MemoryIdempotency, MemoryStore, ProcessOutput, Secret, SecretError,
     SecretSource, Store, StoreError, SystemClock, Verdict,
 };
-pub use registry::{Asker, Call, OnGaps, RegistrationError, Registry, RegistryBuilder, Report};
+pub use registry::{OnGaps, RegistrationError, Registry, RegistryBuilder};
 pub use ringfence_egress as egress;
 pub use ringfence_policy as policy;
 pub use ringfence_policy::{Capabilities, Code, Declaration, Grant, Personality, Refusal};

@@ -9,8 +9,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::budget;
+use crate::call::{Call, Report};
 use crate::outcome::{Failure, Outcome};
-use crate::registry::{Call, Registry, Report};
+use crate::registry::Registry;
 use crate::run::Run;
 
 /// How several calls are run together.

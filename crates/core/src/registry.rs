@@ -1,5 +1,7 @@
 //! The registry: tools, the personality in force, and the way in for calls.
 
+mod builder;
+
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
@@ -8,112 +10,20 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use ringfence_policy::{Gap, Personality, ToolName, validate_declaration, validate_registration};
-use serde::Serialize;
-use serde_json::Value;
+
+pub use builder::RegistryBuilder;
 
 use crate::backend::Backends;
+use crate::call::{Call, Report};
 use crate::event::{AuditSink, Event, Observer};
 use crate::gate::GateMode;
 use crate::handle::ScopedEnvironment;
 use crate::interceptor::Interceptor;
-use crate::outcome::Outcome;
 use crate::pin::Pins;
 use crate::pipeline::{Desk, Fit, Registered, Settling, fit};
-use crate::port::{Approver, Clock, IdempotencyStore, MemoryIdempotency, SystemClock};
+use crate::port::{Approver, Clock, IdempotencyStore};
 use crate::run::Run;
 use crate::tool::Tool;
-
-/// Who asks for a call.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Asker {
-    /// Code of the host.
-    Code,
-    /// A model.
-    #[default]
-    Model,
-}
-
-/// One call of a tool.
-#[derive(Clone, Debug)]
-pub struct Call {
-    tool: Arc<str>,
-    arguments: Arc<Value>,
-    asker: Asker,
-    key: Option<String>,
-    deadline: Option<Duration>,
-}
-
-impl Call {
-    /// A model's call of a tool.
-    pub fn new(tool: impl Into<Arc<str>>, arguments: Value) -> Self {
-        Self {
-            tool: tool.into(),
-            arguments: Arc::new(arguments),
-            asker: Asker::Model,
-            key: None,
-            deadline: None,
-        }
-    }
-
-    /// Says who asks.
-    #[must_use]
-    pub const fn asked_by(mut self, asker: Asker) -> Self {
-        self.asker = asker;
-        self
-    }
-
-    /// Gives the call an idempotency key.
-    #[must_use]
-    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
-        self.key = Some(key.into());
-        self
-    }
-
-    /// Gives the call less time than its limits do.
-    #[must_use]
-    pub const fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = Some(deadline);
-        self
-    }
-
-    pub(crate) fn tool(&self) -> &str {
-        &self.tool
-    }
-
-    pub(crate) fn tool_arc(&self) -> Arc<str> {
-        Arc::clone(&self.tool)
-    }
-
-    pub(crate) const fn asker(&self) -> Asker {
-        self.asker
-    }
-
-    pub(crate) fn key(&self) -> Option<&str> {
-        self.key.as_deref()
-    }
-
-    pub(crate) fn deadline_or(&self, default: Duration) -> Duration {
-        self.deadline.unwrap_or(default)
-    }
-
-    pub(crate) fn arguments(&self) -> Arc<Value> {
-        Arc::clone(&self.arguments)
-    }
-}
-
-/// How one call went.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// The call's number, unique in its registry.
-    pub call: u64,
-    /// The tool that was asked for.
-    pub tool: Arc<str>,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// How long it took, waiting for people included.
-    pub duration: Duration,
-}
 
 /// Why a tool was not registered.
 #[non_exhaustive]
@@ -387,117 +297,6 @@ impl Policy {
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Registry").field("backends", &self.parts.backends).finish_non_exhaustive()
-    }
-}
-
-/// A registry that is being put together.
-#[must_use = "a builder does nothing until `build` is called"]
-#[derive(Default)]
-pub struct RegistryBuilder {
-    personality: Personality,
-    backends: Backends,
-    interceptors: Vec<Arc<dyn Interceptor>>,
-    observers: Vec<Arc<dyn Observer>>,
-    audit: Option<Arc<dyn AuditSink>>,
-    approver: Option<Arc<dyn Approver>>,
-    idempotency: Option<Arc<dyn IdempotencyStore>>,
-    clock: Option<Arc<dyn Clock>>,
-    gate: GateMode,
-    deadline: Option<Duration>,
-    on_gaps: OnGaps,
-    pins: Option<Pins>,
-}
-
-impl RegistryBuilder {
-    /// Sets the ceiling; without one, no host and no path is permitted.
-    pub fn personality(mut self, personality: Personality) -> Self {
-        self.personality = personality;
-        self
-    }
-
-    /// Sets what stands behind the handles; without them, every declared surface is refused.
-    pub fn backends(mut self, backends: Backends) -> Self {
-        self.backends = backends;
-        self
-    }
-
-    /// Adds an interceptor; they are asked in the order they were added.
-    pub fn interceptor(mut self, interceptor: Arc<dyn Interceptor>) -> Self {
-        self.interceptors.push(interceptor);
-        self
-    }
-
-    /// Adds an observer.
-    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
-        self.observers.push(observer);
-        self
-    }
-
-    /// Sets where every outcome is kept.
-    pub fn audit(mut self, audit: Arc<dyn AuditSink>) -> Self {
-        self.audit = Some(audit);
-        self
-    }
-
-    /// Sets who is asked for approval; without one, such calls are refused `APPROVAL_REQUIRED`.
-    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
-        self.approver = Some(approver);
-        self
-    }
-
-    /// Sets where idempotency keys are kept; the default forgets them with the process.
-    pub fn idempotency(mut self, store: Arc<dyn IdempotencyStore>) -> Self {
-        self.idempotency = Some(store);
-        self
-    }
-
-    /// Sets the clock that dates records.
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = Some(clock);
-        self
-    }
-
-    /// Switches the argument gate; it enforces by default.
-    pub const fn gate(mut self, gate: GateMode) -> Self {
-        self.gate = gate;
-        self
-    }
-
-    /// Sets the longest any call may take; 30 seconds by default.
-    pub const fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = Some(deadline);
-        self
-    }
-
-    /// Says what happens to tools that ask for too much; they are refused by default.
-    pub const fn on_gaps(mut self, on_gaps: OnGaps) -> Self {
-        self.on_gaps = on_gaps;
-        self
-    }
-
-    /// Puts pins in force: a tool whose definition is not the accepted one is quarantined.
-    pub fn pins(mut self, pins: Pins) -> Self {
-        self.pins = Some(pins);
-        self
-    }
-
-    /// Builds the registry, without tools.
-    pub fn build(self) -> Registry {
-        let parts = Parts {
-            backends: Arc::new(self.backends),
-            interceptors: self.interceptors,
-            observers: self.observers,
-            audit: self.audit,
-            approver: self.approver,
-            idempotency: self.idempotency.unwrap_or_else(|| Arc::new(MemoryIdempotency::default())),
-            clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
-            gate: self.gate,
-            deadline: self.deadline.unwrap_or(Duration::from_secs(30)),
-            refuses_gaps: self.on_gaps == OnGaps::Refuse,
-            pins: self.pins,
-        };
-        let policy = Policy::new(self.personality, std::iter::empty(), &parts);
-        Registry { parts, policy: RwLock::new(Arc::new(policy)), calls: AtomicU64::new(0) }
     }
 }
 

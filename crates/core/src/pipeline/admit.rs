@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::claim::{Claimed, HeldKey, claim};
 use super::output::{CleanOutput, RawOutput};
 use super::registered::{Fit, Registered};
+use crate::call::{Asker, Call};
 use crate::context::Context;
 use crate::digest::digest;
 use crate::event::Event;
@@ -23,7 +24,7 @@ use crate::handle::ScopedEnvironment;
 use crate::interceptor::{Intercept, PendingCall};
 use crate::outcome::Failure;
 use crate::port::{ApprovalRequest, Verdict};
-use crate::registry::{Asker, Call, Parts, Policy, panic_text};
+use crate::registry::{Parts, Policy, panic_text};
 use crate::run::{Reservation, Run};
 
 /// A call that may run, with everything it needs. Only [`Desk::admit`] makes one.

@@ -11,10 +11,10 @@ use ringfence_policy::{Code, Idempotency, IdempotencyMode, Refusal};
 use serde_json::Value;
 
 use super::output::CleanOutput;
+use crate::call::Call;
 use crate::digest::digest;
 use crate::outcome::{Failure, Outcome};
 use crate::port::{Claim, IdempotencyStore};
-use crate::registry::Call;
 
 /// What a call is to do about its key.
 pub(super) enum Claimed {

@@ -12,9 +12,10 @@ use serde_json::Value;
 use super::admit::{Admission, Desk, used_declared};
 use super::output::{CleanOutput, cleaned_text};
 use super::registered::{Fit, Registered};
+use crate::call::{Call, Report};
 use crate::event::{AuditSink, Event, Record};
 use crate::outcome::{Failure, Outcome};
-use crate::registry::{Call, Report, panic_text};
+use crate::registry::panic_text;
 
 /// Takes a call from admission to its record.
 pub(crate) struct Settling<'a> {

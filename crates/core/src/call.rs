@@ -1,0 +1,101 @@
+//! One call of a tool, and how it went.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::outcome::Outcome;
+
+/// Who asks for a call.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Asker {
+    /// Code of the host.
+    Code,
+    /// A model.
+    #[default]
+    Model,
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug)]
+pub struct Call {
+    tool: Arc<str>,
+    arguments: Arc<Value>,
+    asker: Asker,
+    key: Option<String>,
+    deadline: Option<Duration>,
+}
+
+impl Call {
+    /// A model's call of a tool.
+    pub fn new(tool: impl Into<Arc<str>>, arguments: Value) -> Self {
+        Self {
+            tool: tool.into(),
+            arguments: Arc::new(arguments),
+            asker: Asker::Model,
+            key: None,
+            deadline: None,
+        }
+    }
+
+    /// Says who asks.
+    #[must_use]
+    pub const fn asked_by(mut self, asker: Asker) -> Self {
+        self.asker = asker;
+        self
+    }
+
+    /// Gives the call an idempotency key.
+    #[must_use]
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Gives the call less time than its limits do.
+    #[must_use]
+    pub const fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    pub(crate) fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    pub(crate) fn tool_arc(&self) -> Arc<str> {
+        Arc::clone(&self.tool)
+    }
+
+    pub(crate) const fn asker(&self) -> Asker {
+        self.asker
+    }
+
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    pub(crate) fn deadline_or(&self, default: Duration) -> Duration {
+        self.deadline.unwrap_or(default)
+    }
+
+    pub(crate) fn arguments(&self) -> Arc<Value> {
+        Arc::clone(&self.arguments)
+    }
+}
+
+/// How one call went.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The call's number, unique in its registry.
+    pub call: u64,
+    /// The tool that was asked for.
+    pub tool: Arc<str>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How long it took, waiting for people included.
+    pub duration: Duration,
+}

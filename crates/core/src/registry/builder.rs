@@ -1,0 +1,126 @@
+//! Putting a registry together: it starts from nothing.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use ringfence_policy::Personality;
+
+use super::{OnGaps, Parts, Policy, Registry};
+use crate::backend::Backends;
+use crate::event::{AuditSink, Observer};
+use crate::gate::GateMode;
+use crate::interceptor::Interceptor;
+use crate::pin::Pins;
+use crate::port::{Approver, Clock, IdempotencyStore, MemoryIdempotency, SystemClock};
+
+/// A registry that is being put together.
+#[must_use = "a builder does nothing until `build` is called"]
+#[derive(Default)]
+pub struct RegistryBuilder {
+    personality: Personality,
+    backends: Backends,
+    interceptors: Vec<Arc<dyn Interceptor>>,
+    observers: Vec<Arc<dyn Observer>>,
+    audit: Option<Arc<dyn AuditSink>>,
+    approver: Option<Arc<dyn Approver>>,
+    idempotency: Option<Arc<dyn IdempotencyStore>>,
+    clock: Option<Arc<dyn Clock>>,
+    gate: GateMode,
+    deadline: Option<Duration>,
+    on_gaps: OnGaps,
+    pins: Option<Pins>,
+}
+
+impl RegistryBuilder {
+    /// Sets the ceiling; without one, no host and no path is permitted.
+    pub fn personality(mut self, personality: Personality) -> Self {
+        self.personality = personality;
+        self
+    }
+
+    /// Sets what stands behind the handles; without them, every declared surface is refused.
+    pub fn backends(mut self, backends: Backends) -> Self {
+        self.backends = backends;
+        self
+    }
+
+    /// Adds an interceptor; they are asked in the order they were added.
+    pub fn interceptor(mut self, interceptor: Arc<dyn Interceptor>) -> Self {
+        self.interceptors.push(interceptor);
+        self
+    }
+
+    /// Adds an observer.
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observers.push(observer);
+        self
+    }
+
+    /// Sets where every outcome is kept.
+    pub fn audit(mut self, audit: Arc<dyn AuditSink>) -> Self {
+        self.audit = Some(audit);
+        self
+    }
+
+    /// Sets who is asked for approval; without one, such calls are refused `APPROVAL_REQUIRED`.
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
+    /// Sets where idempotency keys are kept; the default forgets them with the process.
+    pub fn idempotency(mut self, store: Arc<dyn IdempotencyStore>) -> Self {
+        self.idempotency = Some(store);
+        self
+    }
+
+    /// Sets the clock that dates records.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Switches the argument gate; it enforces by default.
+    pub const fn gate(mut self, gate: GateMode) -> Self {
+        self.gate = gate;
+        self
+    }
+
+    /// Sets the longest any call may take; 30 seconds by default.
+    pub const fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// Says what happens to tools that ask for too much; they are refused by default.
+    pub const fn on_gaps(mut self, on_gaps: OnGaps) -> Self {
+        self.on_gaps = on_gaps;
+        self
+    }
+
+    /// Puts pins in force: a tool whose definition is not the accepted one is quarantined.
+    pub fn pins(mut self, pins: Pins) -> Self {
+        self.pins = Some(pins);
+        self
+    }
+
+    /// Builds the registry, without tools.
+    pub fn build(self) -> Registry {
+        let parts = Parts {
+            backends: Arc::new(self.backends),
+            interceptors: self.interceptors,
+            observers: self.observers,
+            audit: self.audit,
+            approver: self.approver,
+            idempotency: self.idempotency.unwrap_or_else(|| Arc::new(MemoryIdempotency::default())),
+            clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
+            gate: self.gate,
+            deadline: self.deadline.unwrap_or(Duration::from_secs(30)),
+            refuses_gaps: self.on_gaps == OnGaps::Refuse,
+            pins: self.pins,
+        };
+        let policy = Policy::new(self.personality, std::iter::empty(), &parts);
+        Registry { parts, policy: RwLock::new(Arc::new(policy)), calls: AtomicU64::new(0) }
+    }
+}
