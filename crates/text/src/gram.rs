@@ -23,7 +23,7 @@ pub(crate) struct Keyword<T> {
 /// The filter.
 #[derive(Debug)]
 pub(crate) struct Keywords<T> {
-    /// By 15 bits of a hash: 1 where a gram has it.
+    /// By 18 bits of a hash: a bit where a gram has it.
     bytes: Box<[u8; BITS / 2]>,
     /// By another hash, one bit each: asked only where the first says yes.
     second: Box<[u64; BITS / 64]>,
@@ -65,10 +65,12 @@ impl<T> Keywords<T> {
 
     fn add(&mut self, word: usize, at: usize, gram: [u8; GRAM]) {
         let hash = usize::from(hash(u32::from_le_bytes(gram) | FOLD));
-        let (Some(byte), Some(head)) = (self.bytes.get_mut(hash / 2), self.heads.get_mut(hash)) else {
+        let (Some(byte), Some(head)) =
+            (self.bytes.get_mut(place(u32::from_le_bytes(gram) | FOLD).0), self.heads.get_mut(hash))
+        else {
             return;
         };
-        *byte = 1;
+        *byte |= 1 << place(u32::from_le_bytes(gram) | FOLD).1;
         let other = usize::from(rehash(u32::from_le_bytes(gram) | FOLD));
         if let Some(bits) = self.second.get_mut(other / 64) {
             *bits |= 1 << (other % 64);
@@ -81,18 +83,18 @@ impl<T> Keywords<T> {
 
     /// Calls `each` with the start of every keyword in the text, in the order of their grams.
     pub(crate) fn find(&self, text: &[u8], mut each: impl FnMut(usize, &Keyword<T>)) {
-        const STEP: usize = 4;
+        const STEP: usize = 8;
         let mut at = 0;
-        while let Some(window) = text.get(at..at + 8) {
-            let Ok(window) = <[u8; 8]>::try_from(window) else { break };
-            if self.test(u64::from_le_bytes(window)) {
-                for lane in at..at + STEP {
+        for window in text.windows(STEP + GRAM).step_by(STEP) {
+            at += STEP;
+            let (Some(low), Some(high)) = (window.first_chunk(), window.last_chunk()) else { break };
+            if (self.test(u64::from_le_bytes(*low)) | self.test(u64::from_le_bytes(*high))) != 0 {
+                for lane in at - STEP..at {
                     if self.sure(text, lane) {
                         self.compare(text, lane, &mut each);
                     }
                 }
             }
-            at += STEP;
         }
         // The rest, with room behind it.
         while at < text.len() {
@@ -101,21 +103,22 @@ impl<T> Keywords<T> {
         }
     }
 
-    /// Tests four places at once.
+    /// Tests four places at once; any bit is a yes.
     #[inline]
-    fn test(&self, bytes: u64) -> bool {
+    fn test(&self, bytes: u64) -> u8 {
         let folded = bytes | (FOLD as u64) << 32 | FOLD as u64;
-        self.byte(folded as u32)
-            | self.byte((folded >> 8) as u32)
-            | self.byte((folded >> 16) as u32)
-            | self.byte((folded >> 24) as u32)
-            != 0
+        self.bit(folded as u32)
+            | self.bit((folded >> 8) as u32)
+            | self.bit((folded >> 16) as u32)
+            | self.bit((folded >> 24) as u32)
     }
 
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "a hash has 16 bits, so its upper 15 are within the array")]
-    fn byte(&self, gram: u32) -> u8 {
-        self.bytes[usize::from(hash(gram) >> 1)]
+    #[expect(clippy::indexing_slicing, reason = "a place has 15 and 3 bits, and so have the arrays")]
+    fn bit(&self, gram: u32) -> u8 {
+        let (byte, bit) = place(gram);
+        // A shift by a variable costs more than this load.
+        self.bytes[byte] & MASKS[bit]
     }
 
     #[inline]
@@ -155,10 +158,18 @@ impl<T> Keywords<T> {
 }
 
 const FOLD: u32 = 0x2020_2020;
+const MASKS: [u8; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 #[inline]
 const fn hash(gram: u32) -> u16 {
     (gram.wrapping_mul(0x9E37_79B1) >> 16) as u16
+}
+
+/// Returns the byte and the bit of a gram in the first table.
+#[inline]
+const fn place(gram: u32) -> (usize, usize) {
+    let hash = gram.wrapping_mul(0x9E37_79B1);
+    ((hash >> 17) as usize, (hash >> 14 & 7) as usize)
 }
 
 #[inline]

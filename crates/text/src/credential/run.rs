@@ -22,6 +22,12 @@ pub(super) fn runs(text: &str, depth: Depth, found: &mut Vec<Found>) {
         if at < done || block.iter().fold(0_u8, |odd, byte| odd | u8::from(!member(*byte))) != 0 {
             continue;
         }
+        // Most full blocks of ordinary text are parts of identifiers.
+        let digits = block.iter().fold(0_u8, |count, byte| count + u8::from(byte.is_ascii_hexdigit()));
+        let dashes = block.iter().fold(0_u8, |count, byte| count + u8::from(*byte == b'-'));
+        if dashes > 0 && usize::from(digits + dashes) == BLOCK {
+            continue;
+        }
         let before =
             bytes.get(..at).unwrap_or_default().iter().rev().take_while(|byte| listed(**byte)).count();
         let after = bytes.get(at..).unwrap_or_default().iter().take_while(|byte| listed(**byte)).count();
