@@ -15,7 +15,7 @@ const SPAN: Duration = Duration::from_millis(20);
 /// The prefix of the tokens, apart from them so that no scanner of this repository trips over one.
 const PREFIX: &str = "ghp";
 /// More than the caches hold, so that the floor is that of memory and not of a cache.
-const SIZE: usize = 32 << 20;
+const SIZE: usize = 16 << 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let rules = rules()?;
@@ -134,7 +134,7 @@ fn log() -> String {
 fn busy() -> String {
     let mut text = String::new();
     let mut count = 0_u64;
-    while text.len() < SIZE >> 10 {
+    while text.len() < SIZE >> 7 {
         count += 1;
         let drawn = |length: usize| -> String {
             let mut state = count.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;

@@ -226,7 +226,7 @@ pub(crate) fn value_of(text: &str, at: usize, announcer: &Announcer) -> Option<V
         return None;
     }
     let name = name_before(text, at);
-    if OPEN.iter().any(|word| starts_with_word(name, word)) {
+    if !name.is_empty() && OPEN.iter().any(|word| starts_with_word(name, word)) {
         return None;
     }
     let mut end = at + announcer.word.len();
@@ -242,7 +242,9 @@ pub(crate) fn value_of(text: &str, at: usize, announcer: &Announcer) -> Option<V
             .filter(|byte| byte.is_ascii_alphanumeric())
             .map(|byte| char::from(byte.to_ascii_lowercase()))
             .collect();
-        if !ENDINGS.contains(&ending.as_str()) || ending == "id" && announcer.strength != Weak {
+        if !ending.is_empty() && !ENDINGS.contains(&ending.as_str())
+            || ending == "id" && announcer.strength != Weak
+        {
             return None;
         }
         // `tokens: 4096` counts them; the digest of a thing is not the thing.

@@ -1,5 +1,9 @@
 //! Values: which of them are worth hiding, and which only stand for one.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::rule::{HEX, UUID};
 
 /// How sure the words around a value make it.
@@ -70,6 +74,18 @@ const STANDINS: &[&str] = &[
     "string",
     "none",
 ];
+
+/// What letters by lot do not spell.
+const MADE_UP: &[&str] =
+    &["example", "xxxx", "your", "placeholder", "redacted", "...", "0000000", "abcdefgh", "12345678"];
+
+static STANDIN_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| words(STANDINS));
+static MADE_UP_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| words(MADE_UP));
+
+/// Builds a search for words in any case. The words are ours and few, so it always succeeds.
+fn words(words: &[&str]) -> Option<AhoCorasick> {
+    AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
+}
 
 /// Whole values that mean nothing.
 const NOTHING: &[&str] = &[
@@ -156,8 +172,8 @@ const NOTHING: &[&str] = &[
 pub(crate) fn stands_in(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let trimmed = lower.trim_matches(|point: char| !point.is_alphanumeric());
-    NOTHING.contains(&trimmed)
-        || STANDINS.iter().any(|word| lower.contains(word))
+    trimmed.len() < 16 && NOTHING.contains(&trimmed)
+        || STANDIN_WORDS.as_ref().is_some_and(|words| words.is_match(&lower))
         || matches!(
             value.as_bytes().first(),
             None | Some(b'$' | b'<' | b'{' | b'[' | b'%' | b'@' | b'(' | b'!' | b'*' | b'|' | b'>')
@@ -205,12 +221,7 @@ fn distinct(value: &str) -> u32 {
 
 /// Tells whether what follows a vendor's prefix was made up for a manual.
 pub(crate) fn made_up(body: &str) -> bool {
-    let lower = body.to_ascii_lowercase();
-    // Letters by lot do not spell these.
-    ["example", "xxxx", "your", "placeholder", "redacted", "...", "0000000", "abcdefgh", "12345678"]
-        .iter()
-        .any(|word| lower.contains(word))
-        || body.len() >= 8 && distinct(body) <= 4
+    MADE_UP_WORDS.as_ref().is_some_and(|words| words.is_match(body)) || body.len() >= 8 && distinct(body) <= 4
 }
 
 /// Tells whether the words around a value and the value itself make a credential.
