@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::finding::{Action, Finding, FindingKind};
 use super::{clean, finding};
-use crate::credential;
+use crate::credential::Named;
 
 /// A finding in a string of a JSON value.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -25,14 +25,30 @@ pub struct JsonFinding {
 /// A string under a name such as `password` is judged as the value of that name.
 pub fn clean_json(value: &Value) -> (Option<Value>, Vec<JsonFinding>) {
     let mut findings = Vec::new();
+    // Nearly every value is clean, and needs no places to be written down.
+    if is_clean(value, None) {
+        return (None, findings);
+    }
     let mut pointer = String::new();
     let cleaned = walk(value, None, &mut pointer, &mut findings);
     (cleaned, findings)
 }
 
+fn is_clean(value: &Value, name: Option<&Named>) -> bool {
+    let is_clean_text = |text: &str| clean(text).findings.is_empty();
+    match value {
+        Value::String(text) => is_clean_text(text) && name.is_none_or(|name| name.judge(text).is_none()),
+        Value::Array(items) => items.iter().all(|item| is_clean(item, name)),
+        Value::Object(fields) => {
+            fields.iter().all(|(key, value)| is_clean_text(key) && is_clean(value, Named::read(key).as_ref()))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
 fn walk(
     value: &Value,
-    name: Option<&str>,
+    name: Option<&Named>,
     pointer: &mut String,
     findings: &mut Vec<JsonFinding>,
 ) -> Option<Value> {
@@ -72,7 +88,7 @@ fn object(
         } else {
             pointer.push_str(key);
         }
-        let value = walk(value, Some(key), pointer, findings);
+        let value = walk(value, Named::read(key).as_ref(), pointer, findings);
         let key = string(key, None, pointer, findings);
         pointer.truncate(length);
         if value.is_some() || key.is_some() {
@@ -97,9 +113,14 @@ fn object(
 }
 
 /// Cleans one string; `None` where there is nothing to change.
-fn string(text: &str, name: Option<&str>, pointer: &str, findings: &mut Vec<JsonFinding>) -> Option<String> {
+fn string(
+    text: &str,
+    name: Option<&Named>,
+    pointer: &str,
+    findings: &mut Vec<JsonFinding>,
+) -> Option<String> {
     let cleaned = clean(text);
-    let named = name.and_then(|name| credential::named(name, &cleaned.text));
+    let named = name.and_then(|name| name.judge(&cleaned.text));
     let note = |finding| JsonFinding { pointer: pointer.to_owned(), finding };
     findings.extend(cleaned.findings.into_iter().map(note));
     match (named, cleaned.text) {

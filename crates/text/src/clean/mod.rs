@@ -25,6 +25,9 @@ pub(crate) use edit::{Edit, settle};
 use edit::Layer;
 use escape::Escapes;
 
+/// How long a plain text may be and still hold nothing; the shortest that is found ("pin 1234…") is longer.
+const TRIFLE: usize = 8;
+
 /// A text that is clean, and what was found in it.
 #[derive(Clone, Debug, Eq, PartialEq, serde::Serialize)]
 pub struct Cleaned<'a> {
@@ -47,6 +50,9 @@ pub struct Cleaned<'a> {
 /// ```
 pub fn clean(text: &str) -> Cleaned<'_> {
     let mut findings = Vec::new();
+    if is_trifle(text) {
+        return Cleaned { text: Cow::Borrowed(text), findings };
+    }
     if !escape::has_control(text.as_bytes()) {
         let cleaned = segments(text, &Layer::default(), &mut findings);
         findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
@@ -58,6 +64,12 @@ pub fn clean(text: &str) -> Cleaned<'_> {
     let cleaned = segments(&buffer.text, &buffer.layer, &mut findings);
     findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     Cleaned { text: Cow::Owned(cleaned.unwrap_or(buffer.text)), findings }
+}
+
+/// Tells whether a text is too short and too plain to hold anything that is looked for: a name, a word, a number.
+fn is_trifle(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'.' | b'_');
+    text.len() <= TRIFLE && text.bytes().all(plain)
 }
 
 /// Cleans a text without escapes, segment by segment; `None` where nothing was found.
@@ -82,4 +94,24 @@ fn segments(text: &str, layer: &Layer, findings: &mut Vec<Finding>) -> Option<St
         at += length;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5_000))]
+
+        #[test]
+        fn a_trifle_holds_nothing(text in "(pw|pin|pwd|pass|key|token|otp|cvv|sk|a|u|)[ ._-]?[a-zA-Z0-9._ -]{0,8}") {
+            let text: String = text.chars().take(TRIFLE).collect();
+            prop_assert!(is_trifle(&text));
+            let mut findings = Vec::new();
+            prop_assert_eq!(segments(&text, &Layer::default(), &mut findings), None);
+            prop_assert_eq!(findings, []);
+        }
+    }
 }

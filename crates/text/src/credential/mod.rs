@@ -94,22 +94,43 @@ pub(crate) fn find(text: &str, hits: &[Hit], depth: Depth) -> Vec<Found> {
     found
 }
 
-/// Judges the value of a named field, as in structured output.
-pub(crate) fn named(name: &str, value: &str) -> Option<&'static str> {
-    let text = format!("{name}=\"");
-    let hits = crate::trigger::hits(&text);
-    hits.iter().find_map(|hit| match hit.meaning {
-        Meaning::Announce(index) => {
-            let announcer = ANNOUNCERS.get(index)?;
-            let probe = format!("{text}{}\"", "x1".repeat(12));
-            context::value_of(&probe, hit.at, announcer)?;
-            convinces(value, announcer.strength, true).then_some(announcer.label)
-        }
-        Meaning::Header(Header::Authorization) => {
-            (value.len() > 7 && !value::stands_in(value)).then_some("authorization")
-        }
-        _ => None,
-    })
+/// What the name of a field, as in structured output, makes of its value.
+pub(crate) struct Named(Vec<Announced>);
+
+enum Announced {
+    Authorization,
+    By(usize),
+}
+
+impl Named {
+    /// Reads a name; `None` where it announces no credential.
+    pub(crate) fn read(name: &str) -> Option<Self> {
+        let text = format!("{name}=\"");
+        let announced = |hit: &crate::trigger::Hit| match hit.meaning {
+            Meaning::Announce(index) => {
+                let probe = format!("{text}{}\"", "x1".repeat(12));
+                context::value_of(&probe, hit.at, ANNOUNCERS.get(index)?)?;
+                Some(Announced::By(index))
+            }
+            Meaning::Header(Header::Authorization) => Some(Announced::Authorization),
+            _ => None,
+        };
+        let found: Vec<Announced> = crate::trigger::hits(&text).iter().filter_map(announced).collect();
+        (!found.is_empty()).then_some(Self(found))
+    }
+
+    /// Judges a value; the label of the credential that it is.
+    pub(crate) fn judge(&self, value: &str) -> Option<&'static str> {
+        self.0.iter().find_map(|announced| match announced {
+            Announced::Authorization => {
+                (value.len() > 7 && !value::stands_in(value)).then_some("authorization")
+            }
+            Announced::By(index) => {
+                let announcer = ANNOUNCERS.get(*index)?;
+                convinces(value, announcer.strength, true).then_some(announcer.label)
+            }
+        })
+    }
 }
 
 /// Returns a rule as a regular expression.
