@@ -7,7 +7,10 @@ use ringfence::policy::{
     Declaration, Gap, JsonLimits, Personality, Places, Toolbox, Variables, check_examples, parse_json,
     validate_registration,
 };
-use ringfence::{Backends, Environment, HostFiles, Pins, RegistrationError, Registry, declared_tool};
+use ringfence::text::Verdict;
+use ringfence::{
+    Backends, Environment, HostFiles, PinStatus, Pins, RegistrationError, Registry, declared_tool,
+};
 use serde_json::Value;
 
 use crate::error::CommandError;
@@ -160,6 +163,29 @@ impl Loaded {
             details: listed(&self.path, &self.problems),
             path: self.path,
         })
+    }
+
+    /// Adds what the scan says of definitions that nobody has accepted, for somebody to look at.
+    pub(crate) fn scanned(mut self, pins: Option<&Pins>) -> Self {
+        for declaration in &self.declarations {
+            let accepted = pins
+                .zip(ringfence::definition_digest(declaration).ok())
+                .is_some_and(|(pins, digest)| pins.status(declaration, &digest) == PinStatus::Accepted);
+            let scan = ringfence::scan_declaration(declaration);
+            if accepted || scan.verdict == Verdict::Accept {
+                continue;
+            }
+            let name = &declaration.name;
+            self.problems.extend(scan.findings.iter().filter(|finding| finding.weight > 0).map(|finding| {
+                Problem {
+                    tool: Some(name.to_string()),
+                    capability: Some(finding.field.trim_start_matches('/').replace('/', ".")),
+                    fix: Some(format!("reword it, or look at it and run `ringfence pins accept {name}`")),
+                    ..Problem::at(None, format!("{} [{}]", finding.message, finding.rule))
+                }
+            }));
+        }
+        self
     }
 
     /// Returns the tools of these names; all of them when there are none.

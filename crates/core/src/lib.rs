@@ -80,7 +80,7 @@ pub use interceptor::{Intercept, Interceptor, PendingCall};
 pub use outcome::{Failure, Outcome};
 pub use parallel::Batch;
 pub use pin::{Change, PinError, PinStatus, Pins};
-pub use pipeline::{CleanOutput, Quarantine, RawOutput, Registered};
+pub use pipeline::{CleanOutput, Quarantine, RawOutput, Registered, scan_declaration};
 pub use port::{
     Approval, ApprovalRequest, Approver, Claim, Clock, Environment, IdempotencyStore, Launch, Launcher,
     ManualClock, MemoryApprover, MemoryIdempotency, MemoryStore, ProcessOutput, Secret, SecretError,

@@ -7,8 +7,8 @@ use crate::load::{Place, listed};
 
 /// Find everything that is wrong with a toolbox, at once
 ///
-/// Reads the toolbox, its schemas and the examples of its personality, and compares what the tools declare with what
-/// the personality permits. Runs nothing. Exits with 4 when there are problems.
+/// Reads the toolbox, its schemas and the examples of its personality, compares what the tools declare with what the
+/// personality permits, and scans what they say of themselves. Runs nothing. Exits with 4 when there are problems.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
     /// Print the problems as JSON lines
@@ -17,7 +17,7 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) fn run(args: &CheckArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
-    let loaded = place.load()?;
+    let loaded = place.load()?.scanned(place.pins()?.as_ref());
     if args.json {
         for problem in &loaded.problems {
             serde_json::to_writer(&mut *out, problem).map_err(std::io::Error::from)?;
@@ -31,7 +31,8 @@ pub(crate) fn run(args: &CheckArgs, place: &Place, out: &mut dyn Write) -> Resul
     }
     if !args.json {
         let count = loaded.declarations.len();
-        writeln!(out, "{}: {count} tool{} fit", place.policy.display(), if count == 1 { "" } else { "s" })?;
+        let fit = if count == 1 { "tool fits" } else { "tools fit" };
+        writeln!(out, "{}: {count} {fit}", place.policy.display())?;
     }
     Ok(Exit::Done)
 }

@@ -15,5 +15,5 @@ mod settle;
 pub(crate) use admit::Desk;
 pub use output::{CleanOutput, RawOutput};
 pub(crate) use registered::{Fit, fit};
-pub use registered::{Quarantine, Registered};
+pub use registered::{Quarantine, Registered, scan_declaration};
 pub(crate) use settle::Settling;

@@ -74,7 +74,7 @@ impl Registered {
         match (input, output, digest) {
             (Some(input), Some(output), Ok(digest)) => {
                 let class = declaration.class();
-                let scan = scanned(declaration);
+                let scan = scan_declaration(declaration);
                 let quarantine = quarantine(declaration, &digest, &scan, pins);
                 Ok(Self { scan, quarantine, input, output, class, digest: digest.into(), tool })
             }
@@ -117,8 +117,8 @@ impl Registered {
     }
 }
 
-/// Scans everything that a tool says of itself.
-pub(crate) fn scanned(declaration: &Declaration) -> Scan {
+/// Scans everything that a tool says of itself, as registration does.
+pub fn scan_declaration(declaration: &Declaration) -> Scan {
     ringfence_text::scan(&Definition {
         name: declaration.name.as_str(),
         title: declaration.title.as_deref(),
