@@ -17,29 +17,22 @@ use crate::run::Run;
 /// A handle exists only for a declared surface: asking for another is refused, so that a tool cannot reach what
 /// its declaration does not show.
 #[derive(Clone)]
-pub struct Context(Arc<Inner>);
+pub struct Context(Arc<Parts>);
 
-struct Inner {
-    tool: ToolName,
-    call: u64,
-    run: Run,
-    personality: Option<Arc<str>>,
-    grant: Arc<Grant>,
-    backends: Arc<Backends>,
-    limits: Limits,
+/// What a context is made of.
+pub(crate) struct Parts {
+    pub(crate) tool: ToolName,
+    pub(crate) call: u64,
+    pub(crate) run: Run,
+    pub(crate) personality: Option<Arc<str>>,
+    pub(crate) grant: Arc<Grant>,
+    pub(crate) backends: Arc<Backends>,
+    pub(crate) limits: Limits,
 }
 
 impl Context {
-    pub(crate) fn new(
-        tool: ToolName,
-        call: u64,
-        run: Run,
-        personality: Option<Arc<str>>,
-        grant: Arc<Grant>,
-        backends: Arc<Backends>,
-        limits: Limits,
-    ) -> Self {
-        Self(Arc::new(Inner { tool, call, run, personality, grant, backends, limits }))
+    pub(crate) fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
     }
 
     /// Returns the tool's name.

@@ -2,6 +2,7 @@
 //!
 //! Bytes in, bytes and findings out: no files, no network, no clock.
 
+mod base64;
 mod clean;
 mod credential;
 mod gram;

@@ -16,7 +16,7 @@ use super::claim::{Claimed, HeldKey, claim};
 use super::output::{CleanOutput, RawOutput};
 use super::registered::{Fit, Registered};
 use crate::call::{Asker, Call};
-use crate::context::Context;
+use crate::context::{self, Context};
 use crate::digest::digest;
 use crate::event::Event;
 use crate::gate::{GateMode, judge_arguments};
@@ -152,15 +152,15 @@ impl Desk<'_> {
             arguments: Arc::clone(arguments),
             deadline: call.deadline_or(wall).min(wall),
             checks: Checks::of(registered, fit),
-            context: Context::new(
-                declaration.name.clone(),
-                self.id,
-                self.run.clone(),
-                self.policy.personality_id.clone(),
+            context: Context::new(context::Parts {
+                tool: declaration.name.clone(),
+                call: self.id,
+                run: self.run.clone(),
+                personality: self.policy.personality_id.clone(),
                 grant,
-                Arc::clone(&self.parts.backends),
-                fit.limits,
-            ),
+                backends: Arc::clone(&self.parts.backends),
+                limits: fit.limits,
+            }),
         };
         Ok(Admission::Admitted { call: admitted, reservation, key })
     }

@@ -1,5 +1,6 @@
 //! One level of encoding: what is a credential after base64 or percent decoding is one before it.
 
+use crate::base64::digit;
 use std::ops::Range;
 
 use memchr::memchr_iter;
@@ -62,17 +63,6 @@ fn starts_readable(digits: &[u8]) -> bool {
         bits = bits << 6 | u64::from(value);
     }
     bits.to_be_bytes().iter().skip(2).all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'))
-}
-
-const fn digit(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
-        _ => return None,
-    })
 }
 
 /// Decodes base64 in either alphabet, without its padding.

@@ -2,6 +2,7 @@
 //!
 //! INVARIANT: only what decodes to readable text counts; hashes, images and identifiers do not.
 
+use crate::base64::digit;
 use std::ops::Range;
 
 /// A segment and what it says.
@@ -82,15 +83,7 @@ fn base64(run: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(body.len() * 3 / 4);
     let (mut bits, mut held) = (0_u32, 0);
     for byte in body.bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
+        bits = bits << 6 | u32::from(digit(byte)?);
         held += 6;
         if held >= 8 {
             held -= 8;
