@@ -9,6 +9,7 @@
 mod approval;
 mod argument_gate;
 mod backend;
+mod bounds;
 mod constraint;
 mod envelope;
 mod idempotency;
