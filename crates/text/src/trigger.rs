@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::credential::{ANNOUNCERS, RULES};
-use crate::gram::{Keyword, Keywords};
+use crate::keyword::{After, Before, Keyword, Keywords};
 use crate::markdown::{MARKS, Mark};
 
 /// What a keyword may start.
@@ -107,22 +107,32 @@ static KEYWORDS: LazyLock<Keywords<Meaning>> = LazyLock::new(|| {
     let vendors = RULES.iter().enumerate().map(|(index, rule)| Keyword {
         word: rule.prefix,
         exact: true,
+        before: if rule.needs_edge() { Before::Edge } else { Before::Anything },
+        after: After::Token(rule.least()),
         meaning: Meaning::Vendor(index),
     });
     let announcers = ANNOUNCERS.iter().enumerate().map(|(index, one)| Keyword {
         word: one.word,
         exact: false,
+        before: if one.needs_edge() { Before::Joint } else { Before::Anything },
+        after: if one.word.len() == 3 { After::Name } else { After::Anything },
         meaning: Meaning::Announce(index),
     });
-    let others = OTHERS.iter().map(|(word, meaning)| Keyword { word, exact: false, meaning: *meaning });
-    let marks =
-        MARKS.iter().map(|(word, mark)| Keyword { word, exact: false, meaning: Meaning::Mark(*mark) });
-    Keywords::new(vendors.chain(announcers).chain(others).chain(marks).collect())
+    let marks = MARKS.iter().map(|(word, mark)| (*word, Meaning::Mark(*mark)));
+    let others = OTHERS.iter().copied().chain(marks).map(|(word, meaning)| Keyword {
+        word,
+        exact: false,
+        before: Before::Anything,
+        after: After::Anything,
+        meaning,
+    });
+    Keywords::new(vendors.chain(announcers).chain(others).collect())
 });
 
-/// Finds every place where something may start.
+/// Finds every place where something may start, in order.
 pub(crate) fn hits(text: &str) -> Vec<Hit> {
     let mut hits = Vec::new();
     KEYWORDS.find(text.as_bytes(), |at, keyword| hits.push(Hit { at, meaning: keyword.meaning }));
+    hits.sort_by_key(|hit| hit.at);
     hits
 }

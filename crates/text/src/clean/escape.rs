@@ -143,18 +143,18 @@ pub(crate) fn has_control(bytes: &[u8]) -> bool {
 /// Returns how many bytes at the start hold no control character, or all of them.
 fn plain_prefix(bytes: &[u8]) -> usize {
     const BLOCK: usize = 64;
-    let mut done = 0;
-    for block in bytes.chunks(BLOCK) {
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    for (index, block) in blocks.iter().enumerate() {
         // Without a branch for each byte, so that it is done for many at once. C2 leads to C1 controls, and to others.
         let odd = block.iter().fold(0_u8, |odd, byte| odd | u8::from(suspect(*byte)));
+        let at = index * BLOCK;
         if odd != 0
-            && let Some(found) = first_control(bytes, done, done + block.len())
+            && let Some(found) = first_control(bytes, at, at + BLOCK)
         {
             return found;
         }
-        done += block.len();
     }
-    bytes.len()
+    first_control(bytes, bytes.len() - rest.len(), bytes.len()).unwrap_or(bytes.len())
 }
 
 const fn suspect(byte: u8) -> bool {

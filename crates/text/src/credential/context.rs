@@ -16,6 +16,13 @@ pub(crate) struct Announcer {
     pub(crate) strength: Strength,
 }
 
+impl Announcer {
+    /// Tells whether the word counts only as a name or the end of one: it is a part of too many others.
+    pub(crate) fn needs_edge(&self) -> bool {
+        matches!(self.word, "pass" | "pwd" | "dsn" | "senha" | "clave" | "heslo" | "parola" | "jeton")
+    }
+}
+
 const fn word(word: &'static str, label: &'static str, strength: Strength) -> Announcer {
     Announcer { word, label, strength }
 }
@@ -219,10 +226,7 @@ pub(crate) struct Value {
 pub(crate) fn value_of(text: &str, at: usize, announcer: &Announcer) -> Option<Value> {
     let bytes = text.as_bytes();
     let ascii = announcer.word.is_ascii();
-    if ascii
-        && matches!(announcer.word, "pass" | "pwd" | "dsn" | "senha" | "clave" | "heslo" | "parola" | "jeton")
-        && !named(bytes, at)
-    {
+    if announcer.needs_edge() && !named(bytes, at) {
         return None;
     }
     let name = name_before(text, at);

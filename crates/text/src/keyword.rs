@@ -1,0 +1,402 @@
+//! A filter for many keywords at once: finds where one may start at gigabytes a second.
+//!
+//! The text is read in pairs of bytes. A table says of every pair in which groups of keywords it may be the first,
+//! second, third or fourth; where four neighbours agree on a group, the keywords are compared in full. No pair waits for
+//! the one before, so a processor works on several at once, which an automaton over as many keywords cannot offer.
+//!
+//! A keyword starts at the first or at the second byte of a pair, so it is entered both ways, in groups of their own;
+//! the byte before it is always among the four pairs.
+
+use memchr::memchr2_iter;
+
+const PAIRS: usize = 4;
+const BLOCK: usize = 32;
+/// The pairs that a keyword that starts in a block may be among.
+const WINDOW: usize = BLOCK + PAIRS * 2 - 2;
+/// How many groups each family of keywords is parted into, for either way to start.
+const SHARES: [usize; 6] = [2, 2, 1, 1, 1, 1];
+const GROUPS: usize = 8;
+/// The groups of one place in a mask: those of keywords that start with a pair, then the others.
+const PLACE: usize = GROUPS * 2;
+/// Where the groups of the last place are.
+const LAST: usize = PLACE * (PAIRS - 1);
+const FULL: u64 = (1 << PLACE) - 1;
+const HEADS: usize = 1 << 12;
+
+/// A keyword and what it stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Keyword<T> {
+    pub(crate) word: &'static str,
+    /// Case matters.
+    pub(crate) exact: bool,
+    pub(crate) before: Before,
+    pub(crate) after: After,
+    pub(crate) meaning: T,
+}
+
+/// What must stand before a keyword for it to mean anything.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Before {
+    Anything,
+    /// No word, or an escape that ends in a letter or digit.
+    Edge,
+    /// The same, or a sign that joins two words.
+    Joint,
+}
+
+/// What must follow a keyword for it to mean anything.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum After {
+    Anything,
+    /// Something that ends or continues a name: short words are the start of too many others.
+    Name,
+    /// So many bytes that tokens and their separators are made of.
+    Token(usize),
+}
+
+/// The filter.
+#[derive(Debug)]
+pub(crate) struct Keywords<T> {
+    /// By pair: for each place, a clear bit for the groups that have the pair there.
+    masks: Box<[u64; 1 << 16]>,
+    /// By the hash of three bytes: the first keyword that starts with them, plus one.
+    heads: Box<[u16; HEADS]>,
+    words: Vec<Entry<T>>,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    keyword: Keyword<T>,
+    /// Its first four bytes in lower case, or three and a blank.
+    first: u32,
+    /// The next that starts alike, plus one.
+    next: u16,
+}
+
+impl<T> Keywords<T> {
+    pub(crate) fn new(words: Vec<Keyword<T>>) -> Self {
+        let masks = masks(&words);
+        let mut built = Self { masks, heads: Box::new([0; HEADS]), words: Vec::with_capacity(words.len()) };
+        for keyword in words {
+            let first = first(keyword.word.as_bytes());
+            let head = built.heads.get_mut(head(first));
+            // The tables are ours: no word is shorter than three bytes, and there are some hundreds.
+            let (Some(head), Ok(number)) = (head, u16::try_from(built.words.len() + 1)) else { continue };
+            built.words.push(Entry { keyword, first, next: std::mem::replace(head, number) });
+        }
+        built
+    }
+
+    /// Calls `each` with the start of every keyword in the text.
+    pub(crate) fn find(&self, text: &[u8], mut each: impl FnMut(usize, &Keyword<T>)) {
+        let mut at = 0;
+        // The first bytes, with room before them.
+        self.padded(text, &mut at, 2, &mut each);
+        for window in text.get(BLOCK - 2..).unwrap_or_default().windows(WINDOW).step_by(BLOCK) {
+            if let Ok(window) = window.try_into()
+                && self.may_start(window)
+            {
+                self.candidates(text, at, window, &mut each);
+            }
+            at += BLOCK;
+        }
+        // The last ones, with room behind them.
+        while at < text.len() {
+            self.padded(text, &mut at, 0, &mut each);
+        }
+        self.after_escapes(text, &mut each);
+    }
+
+    fn padded(&self, text: &[u8], at: &mut usize, room: usize, each: &mut impl FnMut(usize, &Keyword<T>)) {
+        let mut window = [0; WINDOW];
+        let rest = text.get(*at + room - 2..).unwrap_or_default();
+        for (slot, byte) in window.iter_mut().skip(room).zip(rest) {
+            *slot = *byte;
+        }
+        self.candidates(text, *at, &window, each);
+        *at += BLOCK;
+    }
+
+    /// Tells whether a keyword may start in a window.
+    #[inline]
+    fn may_start(&self, window: &[u8; WINDOW]) -> bool {
+        let (mut open, mut all) = (!0, !0);
+        for pair in window.as_chunks().0 {
+            open = self.step(open, *pair);
+            all &= open;
+        }
+        all >> LAST != FULL
+    }
+
+    /// Reads a pair: a bit is clear for every group and place that the pairs so far lead to.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "a pair has 16 bits, and so many masks there are")]
+    fn step(&self, open: u64, pair: [u8; 2]) -> u64 {
+        open << PLACE | self.masks[usize::from(u16::from_le_bytes(pair))]
+    }
+
+    #[cold]
+    fn candidates(
+        &self,
+        text: &[u8],
+        at: usize,
+        window: &[u8; WINDOW],
+        each: &mut impl FnMut(usize, &Keyword<T>),
+    ) {
+        let mut open = !0;
+        for (index, pair) in window.as_chunks().0.iter().enumerate() {
+            open = self.step(open, *pair);
+            let groups = !open >> LAST;
+            if groups == 0 {
+                continue;
+            }
+            // The byte before a keyword is of the first of the four pairs, and this is the last.
+            let start = at + (index + 1 - PAIRS) * 2;
+            if groups >> GROUPS != 0
+                && let Some(start) = start.checked_sub(1)
+            {
+                self.compare(text, start, each);
+            }
+            if groups & FULL >> GROUPS != 0 {
+                self.compare(text, start, each);
+            }
+        }
+    }
+
+    /// Finds the keywords whose edge is the end of an escape, `%20` or `\n`: the filter takes that for a word.
+    fn after_escapes(&self, text: &[u8], each: &mut impl FnMut(usize, &Keyword<T>)) {
+        for at in memchr2_iter(b'%', b'\\', text) {
+            let start = at + if text.get(at) == Some(&b'%') { 3 } else { 2 };
+            let joins = |before: Before| match before {
+                Before::Anything => false,
+                Before::Edge | Before::Joint => !start
+                    .checked_sub(1)
+                    .and_then(|last| text.get(last))
+                    .is_some_and(|last| before.has(*last)),
+            };
+            self.compare(text, start, &mut |start, keyword| {
+                if joins(keyword.before) {
+                    each(start, keyword);
+                }
+            });
+        }
+    }
+
+    fn compare(&self, text: &[u8], start: usize, each: &mut impl FnMut(usize, &Keyword<T>)) {
+        let rest = text.get(start..).unwrap_or_default();
+        let found = first(rest);
+        let mut next = self.heads.get(head(found)).copied().unwrap_or(0);
+        while let Some(entry) = usize::from(next).checked_sub(1).and_then(|index| self.words.get(index)) {
+            next = entry.next;
+            // Most are told apart by their fourth byte.
+            if (entry.first == found || entry.keyword.word.len() == 3) && entry.keyword.starts(rest) {
+                each(start, &entry.keyword);
+            }
+        }
+    }
+}
+
+impl<T> Keyword<T> {
+    fn starts(&self, text: &[u8]) -> bool {
+        let Some((found, rest)) = text.split_at_checked(self.word.len()) else { return false };
+        let same = match self.exact {
+            true => found == self.word.as_bytes(),
+            false => found.eq_ignore_ascii_case(self.word.as_bytes()),
+        };
+        same && match self.after {
+            After::Anything => true,
+            After::Name => rest.first().is_some_and(|byte| name(*byte)),
+            After::Token(least) => rest.get(..least).is_some_and(|rest| rest.iter().all(|byte| token(*byte))),
+        }
+    }
+
+    /// Returns what may stand at a place of the window when the keyword starts so many bytes into it.
+    fn slot(&self, place: usize, skipped: usize) -> Slot {
+        let bytes = self.word.as_bytes();
+        let Some(index) = place.checked_sub(skipped) else {
+            return if place + 1 == skipped { Slot::Before(self.before) } else { Slot::Any };
+        };
+        match bytes.get(index) {
+            Some(byte) if self.exact => Slot::Byte(*byte),
+            Some(byte) => Slot::Letter(*byte),
+            None => match self.after {
+                After::Name if index == bytes.len() => Slot::Name,
+                After::Token(least) if index < bytes.len() + least => Slot::Token,
+                _ => Slot::Any,
+            },
+        }
+    }
+
+    /// Returns the family: those that take much for granted apart from those that do not, so that a group that is sure
+    /// of its pairs stays so.
+    fn family(&self) -> usize {
+        let lettered = self.word.starts_with(|first: char| first.is_ascii_alphabetic());
+        match (self.before, self.after) {
+            (Before::Edge, _) => 0,
+            (_, After::Token(_)) => 1,
+            (Before::Joint, _) => 2,
+            _ if !lettered => 3,
+            _ if self.word.len() > 5 => 4,
+            _ => 5,
+        }
+    }
+}
+
+impl Before {
+    fn has(self, byte: u8) -> bool {
+        match self {
+            Self::Anything => true,
+            Self::Edge => !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'-'),
+            Self::Joint => !byte.is_ascii_alphanumeric(),
+        }
+    }
+}
+
+/// The bytes that may stand at a place.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Slot {
+    Any,
+    Before(Before),
+    Byte(u8),
+    /// In either case, if it is a letter.
+    Letter(u8),
+    Name,
+    Token,
+}
+
+impl Slot {
+    fn has(self, byte: u8) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Before(before) => before.has(byte),
+            Self::Byte(own) => own == byte,
+            Self::Letter(own) => own.eq_ignore_ascii_case(&byte),
+            Self::Name => name(byte),
+            Self::Token => token(byte),
+        }
+    }
+
+    fn bytes(self) -> Vec<u8> {
+        match self {
+            Self::Byte(own) => vec![own],
+            Self::Letter(own) if own.is_ascii_alphabetic() => {
+                vec![own.to_ascii_lowercase(), own.to_ascii_uppercase()]
+            }
+            Self::Letter(own) => vec![own],
+            _ => (0..=u8::MAX).filter(|byte| self.has(*byte)).collect(),
+        }
+    }
+
+    const fn is_known(self) -> bool {
+        matches!(self, Self::Byte(_) | Self::Letter(_))
+    }
+}
+
+fn name(byte: u8) -> bool {
+    // Signs that differ in the bit of case alone count as one.
+    let folded = byte | 0x20;
+    folded.is_ascii_lowercase() || folded.is_ascii_digit() || b"_\x7F-=:\"' .|}&>".contains(&folded)
+}
+
+fn token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-+/=.@%~:$!".contains(&byte)
+}
+
+/// Returns the first four bytes in lower case; blanks for those that are missing.
+fn first(bytes: &[u8]) -> u32 {
+    let four = bytes.first_chunk().copied().unwrap_or_else(|| {
+        let mut four = [0; 4];
+        four.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = *byte);
+        four
+    });
+    u32::from_le_bytes(four) | u32::from_le_bytes([0x20; 4])
+}
+
+/// Returns the hash of the first three bytes.
+const fn head(first: u32) -> usize {
+    ((first & 0xFF_FFFF).wrapping_mul(0x9E37_79B1) >> 20) as usize
+}
+
+fn masks<T>(words: &[Keyword<T>]) -> Box<[u64; 1 << 16]> {
+    let mut masks = Box::new([!0_u64; 1 << 16]);
+    let mut enter = |low: Slot, high: Slot, bits: u64| {
+        let highs = high.bytes();
+        for one in low.bytes() {
+            for two in &highs {
+                if let Some(mask) = masks.get_mut(usize::from(u16::from_le_bytes([one, *two]))) {
+                    *mask &= !bits;
+                }
+            }
+        }
+    };
+    // Pairs of whole classes, which many keywords have in common, are entered once for all.
+    let mut classes: Vec<(Slot, Slot, u64)> = Vec::new();
+    for (keyword, group) in grouped(words) {
+        for way in 0..2 {
+            for place in 0..PAIRS {
+                let bit = 1 << (place * PLACE + way * GROUPS + group);
+                let slot = |index| keyword.slot(place * 2 + index, 2 - way);
+                let (low, high) = (slot(0), slot(1));
+                if low.is_known() || high.is_known() {
+                    enter(low, high, bit);
+                    continue;
+                }
+                match classes.iter_mut().find(|class| (class.0, class.1) == (low, high)) {
+                    Some(class) => class.2 |= bit,
+                    None => classes.push((low, high, bit)),
+                }
+            }
+        }
+    }
+    for (low, high, bits) in classes {
+        enter(low, high, bits);
+    }
+    masks
+}
+
+/// Parts the keywords into groups: by family, then by their letters, so that a group takes few pairs for its own.
+fn grouped<T>(words: &[Keyword<T>]) -> Vec<(&Keyword<T>, usize)> {
+    let mut grouped = Vec::new();
+    let mut first = 0;
+    for (family, share) in SHARES.into_iter().enumerate() {
+        let mut members: Vec<&Keyword<T>> = words.iter().filter(|word| word.family() == family).collect();
+        members.sort_by_key(|word| word.word);
+        let size = members.len().div_ceil(share).max(1);
+        grouped.extend(members.into_iter().enumerate().map(|(index, word)| (word, first + index / size)));
+        first += share;
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_every_keyword_at_every_place() {
+        let words = ["sk-", "password", "AKIA", "密码", "pwd", "\":x\""];
+        let keyword = |word: &&'static str| Keyword {
+            word,
+            exact: *word == "AKIA",
+            before: Before::Anything,
+            after: if *word == "sk-" { After::Token(1) } else { After::Anything },
+            meaning: *word,
+        };
+        let keywords = Keywords::new(words.iter().map(keyword).collect());
+        for word in words {
+            for before in 0..70 {
+                for after in 0..70 {
+                    let text = format!("{}{word}{}", "#".repeat(before), "_".repeat(after));
+                    let mut found = Vec::new();
+                    keywords.find(text.as_bytes(), |at, keyword| found.push((at, keyword.meaning)));
+                    if word != "sk-" || after > 0 {
+                        assert_eq!(found, [(before, word)], "{text}");
+                    }
+                }
+            }
+        }
+        let mut found = 0;
+        keywords.find(b"akia PassWord AKIA", |_, _| found += 1);
+        assert_eq!(found, 2);
+    }
+}
