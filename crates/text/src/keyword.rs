@@ -11,10 +11,12 @@ use memchr::memchr2_iter;
 
 const PAIRS: usize = 4;
 const BLOCK: usize = 32;
+/// How many pairs are in half of a block.
+const HALF: usize = BLOCK / 4;
 /// The pairs that a keyword that starts in a block may be among.
 const WINDOW: usize = BLOCK + PAIRS * 2 - 2;
 /// How many groups each family of keywords is parted into, for either way to start.
-const SHARES: [usize; 6] = [2, 2, 1, 1, 1, 1];
+const SHARES: [usize; 6] = [2, 1, 1, 1, 1, 2];
 const GROUPS: usize = 8;
 /// The groups of one place in a mask: those of keywords that start with a pair, then the others.
 const PLACE: usize = GROUPS * 2;
@@ -93,10 +95,15 @@ impl<T> Keywords<T> {
         // The first bytes, with room before them.
         self.padded(text, &mut at, 2, &mut each);
         for window in text.get(BLOCK - 2..).unwrap_or_default().windows(WINDOW).step_by(BLOCK) {
-            if let Ok(window) = window.try_into()
-                && self.may_start(window)
-            {
-                self.candidates(text, at, window, &mut each);
+            if let Ok(window) = window.try_into() {
+                let (low, high) = self.may_start(window);
+                let (pairs, _) = window.as_chunks();
+                if low {
+                    self.candidates(text, at, pairs.get(..HALF + PAIRS - 1).unwrap_or_default(), &mut each);
+                }
+                if high {
+                    self.candidates(text, at + HALF * 2, pairs.get(HALF..).unwrap_or_default(), &mut each);
+                }
             }
             at += BLOCK;
         }
@@ -113,19 +120,22 @@ impl<T> Keywords<T> {
         for (slot, byte) in window.iter_mut().skip(room).zip(rest) {
             *slot = *byte;
         }
-        self.candidates(text, *at, &window, each);
+        self.candidates(text, *at, window.as_chunks().0, each);
         *at += BLOCK;
     }
 
-    /// Tells whether a keyword may start in a window.
+    /// Tells whether a keyword may start in the first and in the second half of a block.
     #[inline]
-    fn may_start(&self, window: &[u8; WINDOW]) -> bool {
-        let (mut open, mut all) = (!0, !0);
-        for pair in window.as_chunks().0 {
+    fn may_start(&self, window: &[u8; WINDOW]) -> (bool, bool) {
+        let (pairs, _) = window.as_chunks();
+        let (mut open, mut all) = (!0, [!0, !0]);
+        for (index, pair) in pairs.iter().enumerate() {
             open = self.step(open, *pair);
-            all &= open;
+            let [low, high] = &mut all;
+            *if index < HALF + PAIRS - 1 { low } else { high } &= open;
         }
-        all >> LAST != FULL
+        let [low, high] = all.map(|all| all >> LAST != FULL);
+        (low, high)
     }
 
     /// Reads a pair: a bit is clear for every group and place that the pairs so far lead to.
@@ -140,11 +150,11 @@ impl<T> Keywords<T> {
         &self,
         text: &[u8],
         at: usize,
-        window: &[u8; WINDOW],
+        pairs: &[[u8; 2]],
         each: &mut impl FnMut(usize, &Keyword<T>),
     ) {
         let mut open = !0;
-        for (index, pair) in window.as_chunks().0.iter().enumerate() {
+        for (index, pair) in pairs.iter().enumerate() {
             open = self.step(open, *pair);
             let groups = !open >> LAST;
             if groups == 0 {
@@ -227,16 +237,17 @@ impl<T> Keyword<T> {
         }
     }
 
-    /// Returns the family: those that take much for granted apart from those that do not, so that a group that is sure
-    /// of its pairs stays so.
+    /// Returns the family: those that leave much open apart from those that do not, so that a group that is sure of its
+    /// pairs stays so.
     fn family(&self) -> usize {
         let lettered = self.word.starts_with(|first: char| first.is_ascii_alphabetic());
+        let long = self.word.len() > 5;
         match (self.before, self.after) {
             (Before::Edge, _) => 0,
-            (_, After::Token(_)) => 1,
-            (Before::Joint, _) => 2,
-            _ if !lettered => 3,
-            _ if self.word.len() > 5 => 4,
+            (Before::Joint, _) => 1,
+            (_, After::Token(_)) if !long => 2,
+            (_, After::Anything | After::Name) if !lettered => 3,
+            _ if !long => 4,
             _ => 5,
         }
     }
@@ -354,13 +365,13 @@ fn masks<T>(words: &[Keyword<T>]) -> Box<[u64; 1 << 16]> {
     masks
 }
 
-/// Parts the keywords into groups: by family, then by their letters, so that a group takes few pairs for its own.
+/// Parts the keywords into groups: by family, then by length and letters, so that a group takes few pairs for its own.
 fn grouped<T>(words: &[Keyword<T>]) -> Vec<(&Keyword<T>, usize)> {
     let mut grouped = Vec::new();
     let mut first = 0;
     for (family, share) in SHARES.into_iter().enumerate() {
         let mut members: Vec<&Keyword<T>> = words.iter().filter(|word| word.family() == family).collect();
-        members.sort_by_key(|word| word.word);
+        members.sort_by_key(|word| (word.word.len(), word.word));
         let size = members.len().div_ceil(share).max(1);
         grouped.extend(members.into_iter().enumerate().map(|(index, word)| (word, first + index / size)));
         first += share;
