@@ -24,6 +24,10 @@ const PLACE: usize = GROUPS * 2;
 const LAST: usize = PLACE * (PAIRS - 1);
 const FULL: u64 = (1 << PLACE) - 1;
 const HEADS: usize = 1 << 12;
+/// How many bytes behind a keyword are looked at; the rules look at the rest.
+const AHEAD: usize = 4;
+/// How many bytes before a keyword are looked at: an escape such as `%20`.
+pub(crate) const BACK: usize = 3;
 
 /// A keyword and what it stands for.
 #[derive(Clone, Debug)]
@@ -87,6 +91,11 @@ impl<T> Keywords<T> {
             built.words.push(Entry { keyword, first, next: std::mem::replace(head, number) });
         }
         built
+    }
+
+    /// Returns how many bytes, from the start of a keyword on, are looked at.
+    pub(crate) fn reach(&self) -> usize {
+        self.words.iter().map(|entry| entry.keyword.word.len()).max().unwrap_or(0) + AHEAD
     }
 
     /// Calls `each` with the start of every keyword in the text.
@@ -216,7 +225,9 @@ impl<T> Keyword<T> {
         same && match self.after {
             After::Anything => true,
             After::Name => rest.first().is_some_and(|byte| name(*byte)),
-            After::Token(least) => rest.get(..least).is_some_and(|rest| rest.iter().all(|byte| token(*byte))),
+            After::Token(least) => {
+                rest.get(..least.min(AHEAD)).is_some_and(|rest| rest.iter().all(|byte| token(*byte)))
+            }
         }
     }
 
@@ -287,17 +298,6 @@ impl Slot {
         }
     }
 
-    fn bytes(self) -> Vec<u8> {
-        match self {
-            Self::Byte(own) => vec![own],
-            Self::Letter(own) if own.is_ascii_alphabetic() => {
-                vec![own.to_ascii_lowercase(), own.to_ascii_uppercase()]
-            }
-            Self::Letter(own) => vec![own],
-            _ => (0..=u8::MAX).filter(|byte| self.has(*byte)).collect(),
-        }
-    }
-
     const fn is_known(self) -> bool {
         matches!(self, Self::Byte(_) | Self::Letter(_))
     }
@@ -330,13 +330,12 @@ const fn head(first: u32) -> usize {
 
 fn masks<T>(words: &[Keyword<T>]) -> Box<[u64; 1 << 16]> {
     let mut masks = Box::new([!0_u64; 1 << 16]);
+    let mut slots: Vec<(Slot, Vec<u8>)> = Vec::new();
     let mut enter = |low: Slot, high: Slot, bits: u64| {
-        let highs = high.bytes();
-        for one in low.bytes() {
-            for two in &highs {
-                if let Some(mask) = masks.get_mut(usize::from(u16::from_le_bytes([one, *two]))) {
-                    *mask &= !bits;
-                }
+        let [lows, highs] = [low, high].map(|slot| bytes_of(slot, &mut slots));
+        for (one, two) in lows.iter().flat_map(|one| highs.iter().map(move |two| (*one, *two))) {
+            if let Some(mask) = masks.get_mut(usize::from(u16::from_le_bytes([one, two]))) {
+                *mask &= !bits;
             }
         }
     };
@@ -363,6 +362,16 @@ fn masks<T>(words: &[Keyword<T>]) -> Box<[u64; 1 << 16]> {
         enter(low, high, bits);
     }
     masks
+}
+
+/// Returns the bytes of a slot, from those that were asked for before.
+fn bytes_of(slot: Slot, known: &mut Vec<(Slot, Vec<u8>)>) -> Vec<u8> {
+    if let Some((_, bytes)) = known.iter().find(|(other, _)| *other == slot) {
+        return bytes.clone();
+    }
+    let bytes: Vec<u8> = (0..=u8::MAX).filter(|byte| slot.has(*byte)).collect();
+    known.push((slot, bytes.clone()));
+    bytes
 }
 
 /// Parts the keywords into groups: by family, then by length and letters, so that a group takes few pairs for its own.

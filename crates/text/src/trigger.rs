@@ -1,9 +1,10 @@
 //! All keywords of all rules in one filter, so that ordinary text is read once.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::credential::{ANNOUNCERS, RULES};
-use crate::keyword::{After, Before, Keyword, Keywords};
+use crate::keyword::{After, BACK, Before, Keyword, Keywords};
 use crate::markdown::{MARKS, Mark};
 
 /// What a keyword may start.
@@ -131,8 +132,48 @@ static KEYWORDS: LazyLock<Keywords<Meaning>> = LazyLock::new(|| {
 
 /// Finds every place where something may start, in order.
 pub(crate) fn hits(text: &str) -> Vec<Hit> {
+    hits_of(text.as_bytes())
+}
+
+fn hits_of(text: &[u8]) -> Vec<Hit> {
     let mut hits = Vec::new();
-    KEYWORDS.find(text.as_bytes(), |at, keyword| hits.push(Hit { at, meaning: keyword.meaning }));
+    KEYWORDS.find(text, |at, keyword| hits.push(Hit { at, meaning: keyword.meaning }));
     hits.sort_by_key(|hit| hit.at);
     hits
+}
+
+/// Finds the same in a text that was edited, from what was found before: only around the edits is it read again.
+///
+/// `pieces` are what was replaced and by what, in order.
+pub(crate) fn moved(hits: &[Hit], pieces: &[(Range<usize>, Range<usize>)], edited: &str) -> Vec<Hit> {
+    let reach = KEYWORDS.reach();
+    let mut moved = Vec::with_capacity(hits.len());
+    let mut hits = hits.iter().copied().peekable();
+    let mut pieces = pieces.iter().peekable();
+    // Where the untouched text before the next edit starts, in the text before and now.
+    let (mut before, mut now) = (0, 0);
+    loop {
+        let untouched = pieces.peek().map_or(edited.len(), |(_, new)| new.start.saturating_sub(reach));
+        while let Some(hit) = hits.next_if(|hit| hit.at + now < untouched + before) {
+            if hit.at >= before {
+                moved.push(Hit { at: hit.at - before + now, ..hit });
+            }
+        }
+        let Some((old, new)) = pieces.next() else { return moved };
+        let start = untouched.max(now);
+        (before, now) = (old.end + BACK, new.end + BACK);
+        // Edits that are near each other are read around together.
+        while let Some((old, new)) = pieces.next_if(|(_, new)| new.start < now + reach) {
+            (before, now) = (old.end + BACK, new.end + BACK);
+        }
+        let from = start.saturating_sub(BACK);
+        let around = edited.as_bytes().get(from..edited.len().min(now + reach)).unwrap_or_default();
+        let found = hits_of(around);
+        moved.extend(
+            found
+                .into_iter()
+                .map(|hit| Hit { at: from + hit.at, ..hit })
+                .filter(|hit| (start..now).contains(&hit.at)),
+        );
+    }
 }

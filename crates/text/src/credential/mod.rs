@@ -51,7 +51,7 @@ pub(crate) fn edits(text: &str, hits: &[Hit]) -> Vec<Edit> {
     let mut ranked: Vec<(Edit, u8)> = found
         .into_iter()
         .map(|one| {
-            let with = Cow::Owned(format!("[redacted: {}]", one.label));
+            let with = Cow::Owned(["[redacted: ", one.label, "]"].concat());
             (Edit { span: one.span, with, kind: FindingKind::Credential, label: one.label }, one.rank)
         })
         .collect();
@@ -143,8 +143,8 @@ fn vendor(text: &str, at: usize, index: usize) -> Option<Found> {
     let (span, body) = rule.matches(text.as_bytes(), at)?;
     let inner = text.get(body)?;
     // A checksum that fits ends all doubt; most copies in manuals have none.
-    if !checksum::fits(text.get(span.clone())?)
-        && made_up(if rule.body.is_empty() { text.get(span.clone())? } else { inner })
+    if made_up(if rule.body.is_empty() { text.get(span.clone())? } else { inner })
+        && !checksum::fits(text.get(span.clone())?)
     {
         return None;
     }
@@ -164,12 +164,15 @@ fn announced(text: &str, at: usize, index: usize) -> Option<Found> {
         return None;
     }
     // A variable of the environment that ends in `_KEY` holds no digest.
-    let variable = context::name_before(text, at).bytes().any(|byte| byte.is_ascii_uppercase())
-        && !context::name_before(text, at).bytes().any(|byte| byte.is_ascii_lowercase());
+    let variable = || {
+        let name = context::name_before(text, at);
+        name.bytes().any(|byte| byte.is_ascii_uppercase())
+            && !name.bytes().any(|byte| byte.is_ascii_lowercase())
+    };
     let digest = announcer.strength == Strength::Weak
         && value::is_digest(content)
         && announcer.label != "session"
-        && !variable;
+        && !variable();
     (!digest && convinces(content, strength, value.quoted)).then(|| Found {
         span: value.span,
         label: announcer.label,

@@ -170,20 +170,20 @@ const NOTHING: &[&str] = &[
 
 /// Tells whether a value only stands for one: a variable, a mask, a word such as `changeme`.
 pub(crate) fn stands_in(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let trimmed = lower.trim_matches(|point: char| !point.is_alphanumeric());
-    trimmed.len() < 16 && NOTHING.contains(&trimmed)
-        || STANDIN_WORDS.as_ref().is_some_and(|words| words.is_match(&lower))
+    let trimmed = value.trim_matches(|point: char| !point.is_alphanumeric());
+    value.starts_with("[redacted")
+        || trimmed.len() < 16 && NOTHING.iter().any(|word| word.eq_ignore_ascii_case(trimmed))
         || matches!(
             value.as_bytes().first(),
             None | Some(b'$' | b'<' | b'{' | b'[' | b'%' | b'@' | b'(' | b'!' | b'*' | b'|' | b'>')
         ) && !value.as_bytes().iter().any(u8::is_ascii_digit)
         || matches!(value.as_bytes(), [b'$', b'{' | b'(' | b'A'..=b'Z' | b'a'..=b'z', ..]) && reference(value)
-        || lower.starts_with("./")
-        || lower.starts_with("~/")
-        || lower.starts_with("../")
+        || value.starts_with("./")
+        || value.starts_with("~/")
+        || value.starts_with("../")
         || monotonous(value)
-        || ascending(&lower)
+        || ascending(value)
+        || STANDIN_WORDS.as_ref().is_some_and(|words| words.is_match(value))
 }
 
 /// Tells whether all of a value after `$` is a name.
@@ -202,13 +202,15 @@ pub(crate) fn monotonous(value: &str) -> bool {
 /// Tells whether a value is a row such as `1234567890` or `abcdefgh`.
 fn ascending(value: &str) -> bool {
     let bytes = value.as_bytes();
-    let steps = bytes
-        .windows(2)
-        .filter(
-            |pair| matches!(**pair, [one, two] if two == one.wrapping_add(1) || (one == b'9' && two == b'0')),
-        )
-        .count();
-    bytes.len() >= 6 && steps * 10 >= (bytes.len() - 1) * 8 && bytes.len() > 8
+    let pairs = bytes.len().saturating_sub(1);
+    let is_step = |pair: &[u8]| {
+        let [one, two] = *pair else { return false };
+        let (one, two) = (one.to_ascii_lowercase(), two.to_ascii_lowercase());
+        two == one.wrapping_add(1) || (one == b'9' && two == b'0')
+    };
+    // Four of five are enough; most values have more breaks than that at once.
+    let breaks = bytes.windows(2).filter(|pair| !is_step(pair)).take(pairs / 5 + 1).count();
+    bytes.len() > 8 && breaks <= pairs / 5
 }
 
 fn distinct(value: &str) -> u32 {
@@ -226,14 +228,17 @@ pub(crate) fn made_up(body: &str) -> bool {
 
 /// Tells whether the words around a value and the value itself make a credential.
 pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
-    if value.len() < 4 || stands_in(value) || value.contains("[redacted:") || value.contains("[removed:") {
+    if value.len() < 4 || stands_in(value) || marked(value) {
         return false;
     }
-    let letters = value.chars().filter(|point| point.is_alphabetic()).count();
-    let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    let upper = value.bytes().any(|byte| byte.is_ascii_uppercase());
-    let lower = value.bytes().any(|byte| byte.is_ascii_lowercase());
-    let signs = value.chars().filter(|point| !point.is_alphanumeric()).count();
+    let (mut letters, mut digits, mut signs, mut upper, mut lower) = (0, 0, 0, false, false);
+    for point in value.chars() {
+        letters += usize::from(point.is_alphabetic());
+        digits += usize::from(point.is_ascii_digit());
+        signs += usize::from(!point.is_alphanumeric());
+        upper |= point.is_ascii_uppercase();
+        lower |= point.is_ascii_lowercase();
+    }
     match strength {
         Strength::Password => {
             if value.len() < 6 || code_like(value) {
@@ -292,14 +297,30 @@ pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
     }
 }
 
+/// Tells whether a value holds a marker.
+fn marked(value: &str) -> bool {
+    !solid(value) && (value.contains("[redacted:") || value.contains("[removed:"))
+}
+
+/// Tells whether a value has no signs, as most tokens, and so none of what tells names, paths and programs by them.
+fn solid(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 /// Tells whether a value is a path, an address or a time.
 fn path_like(value: &str) -> bool {
+    if solid(value) {
+        return false;
+    }
     value.contains("://")
         || value.starts_with('/') && value.matches('/').count() > 1 && wordy(value.trim_start_matches('/'))
         || value.split('/').count() > 2 && value.split('/').all(|part| wordy(part) || part.is_empty())
 }
 
 fn version(value: &str) -> bool {
+    if solid(value) {
+        return false;
+    }
     let rest = value.trim_start_matches(['v', 'V', '^', '~', '=']);
     rest.contains('.')
         && rest.split(['.', '-', '+']).all(|part| {
@@ -318,6 +339,9 @@ pub(crate) fn is_uuid(value: &str) -> bool {
 
 /// Tells whether a value is an expression: a call, a path of names, a type.
 fn code_like(value: &str) -> bool {
+    if solid(value) {
+        return false;
+    }
     let bytes = value.as_bytes();
     let names = |text: &str| {
         text.split('.').all(|part| {
