@@ -130,6 +130,9 @@ static KEYWORDS: LazyLock<Keywords<Meaning>> = LazyLock::new(|| {
     Keywords::new(vendors.chain(announcers).chain(others).collect())
 });
 
+/// How far apart edits are at least where it is worth reading around each.
+const SPARSE: usize = 512;
+
 /// Finds every place where something may start, in order.
 pub(crate) fn hits(text: &str) -> Vec<Hit> {
     hits_of(text.as_bytes())
@@ -147,6 +150,10 @@ fn hits_of(text: &[u8]) -> Vec<Hit> {
 /// `pieces` are what was replaced and by what, in order.
 pub(crate) fn moved(hits: &[Hit], pieces: &[(Range<usize>, Range<usize>)], edited: &str) -> Vec<Hit> {
     let reach = KEYWORDS.reach();
+    // Where edits are dense, reading all is less work than reading around each.
+    if pieces.len() * SPARSE > edited.len() {
+        return self::hits(edited);
+    }
     let mut moved = Vec::with_capacity(hits.len());
     let mut hits = hits.iter().copied().peekable();
     let mut pieces = pieces.iter().peekable();

@@ -228,27 +228,33 @@ pub(crate) fn made_up(body: &str) -> bool {
 
 /// Tells whether the words around a value and the value itself make a credential.
 pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
-    if value.len() < 4 || stands_in(value) || marked(value) {
+    if value.len() < 4 || stands_in(value) || value.contains("[redacted:") || value.contains("[removed:") {
         return false;
     }
-    let (mut letters, mut digits, mut signs, mut upper, mut lower) = (0, 0, 0, false, false);
-    for point in value.chars() {
-        letters += usize::from(point.is_alphabetic());
-        digits += usize::from(point.is_ascii_digit());
-        signs += usize::from(!point.is_alphanumeric());
-        upper |= point.is_ascii_uppercase();
-        lower |= point.is_ascii_lowercase();
-    }
+    let count = |of: fn(&u8) -> bool| value.bytes().map(|byte| usize::from(of(&byte))).sum::<usize>();
+    let digits = count(u8::is_ascii_digit);
+    let (upper, lower) = (count(u8::is_ascii_uppercase) > 0, count(u8::is_ascii_lowercase) > 0);
+    let (letters, signs) = if value.is_ascii() {
+        let letters = count(u8::is_ascii_alphabetic);
+        (letters, value.len() - letters - digits)
+    } else {
+        (
+            value.chars().filter(|point| point.is_alphabetic()).count(),
+            value.chars().filter(|point| !point.is_alphanumeric()).count(),
+        )
+    };
+    // Most tokens have no signs, and so nothing that tells names, paths and programs by them.
+    let solid = value.is_ascii() && signs == 0;
     match strength {
         Strength::Password => {
-            if value.len() < 6 || code_like(value) {
+            if value.len() < 6 || !solid && code_like(value) {
                 return false;
             }
             if value.contains(' ') {
                 // A sentence about passwords, unless quoted and not one.
                 return quoted && digits > 0 && !value.contains(". ");
             }
-            digits > 0 && letters + signs > 0 && !version(value)
+            digits > 0 && letters + signs > 0 && (solid || !version(value))
                 || digits >= 6 && letters == 0
                 || signs > 0
                     && letters > 3
@@ -262,13 +268,16 @@ pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
                 || quoted && letters == value.len() && value.len() >= 8 && !names(value)
         }
         Strength::Secret => {
-            if value.len() < 8 || code_like(value) || value.contains(' ') || wordy(value) || version(value) {
+            if value.len() < 8
+                || !solid && (code_like(value) || value.contains(' ') || version(value))
+                || wordy(value)
+            {
                 return false;
             }
             digits > 0
                 && letters > 2
                 && (value.len() >= 12 || upper && lower || digits > 2)
-                && !path_like(value)
+                && (solid || !path_like(value))
                 || value.len() >= 20
                     && upper
                     && lower
@@ -285,42 +294,27 @@ pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
         }
         Strength::Weak => {
             value.len() >= 16
-                && !code_like(value)
-                && !value.contains(' ')
+                && (solid
+                    || !code_like(value)
+                        && !value.contains(' ')
+                        && !version(value)
+                        && !path_like(value)
+                        && !is_uuid(value))
                 && !wordy(value)
-                && !version(value)
-                && !path_like(value)
-                && !is_uuid(value)
                 && (digits > 1 && letters > 3 || value.len() >= 24 && upper && lower && scattered(value))
                 && entropy(value) > 3.0
         }
     }
 }
 
-/// Tells whether a value holds a marker.
-fn marked(value: &str) -> bool {
-    !solid(value) && (value.contains("[redacted:") || value.contains("[removed:"))
-}
-
-/// Tells whether a value has no signs, as most tokens, and so none of what tells names, paths and programs by them.
-fn solid(value: &str) -> bool {
-    value.bytes().all(|byte| byte.is_ascii_alphanumeric())
-}
-
 /// Tells whether a value is a path, an address or a time.
 fn path_like(value: &str) -> bool {
-    if solid(value) {
-        return false;
-    }
     value.contains("://")
         || value.starts_with('/') && value.matches('/').count() > 1 && wordy(value.trim_start_matches('/'))
         || value.split('/').count() > 2 && value.split('/').all(|part| wordy(part) || part.is_empty())
 }
 
 fn version(value: &str) -> bool {
-    if solid(value) {
-        return false;
-    }
     let rest = value.trim_start_matches(['v', 'V', '^', '~', '=']);
     rest.contains('.')
         && rest.split(['.', '-', '+']).all(|part| {
@@ -339,9 +333,6 @@ pub(crate) fn is_uuid(value: &str) -> bool {
 
 /// Tells whether a value is an expression: a call, a path of names, a type.
 fn code_like(value: &str) -> bool {
-    if solid(value) {
-        return false;
-    }
     let bytes = value.as_bytes();
     let names = |text: &str| {
         text.split('.').all(|part| {
@@ -370,13 +361,12 @@ fn code_like(value: &str) -> bool {
 /// Tells whether a value is words and small numbers, joined by signs.
 pub(crate) fn wordy(value: &str) -> bool {
     value.split(['-', '_', '.', '/', ':', ',', '@', ' ']).all(|part| {
-        part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit())
-            || part.len() <= 14 && part.bytes().all(|byte| byte.is_ascii_lowercase())
-            || part.len() <= 14
-                && part.bytes().skip(1).all(|byte| byte.is_ascii_lowercase())
-                && part.len() > 2
-            || part.len() <= 14 && part.bytes().all(|byte| byte.is_ascii_uppercase())
-            || part.len() <= 4
+        if part.len() > 14 {
+            return false;
+        }
+        part.len() <= 4
+            || part.bytes().skip(1).all(|byte| byte.is_ascii_lowercase())
+            || part.bytes().all(|byte| byte.is_ascii_uppercase())
             || numbered(part)
     })
 }
