@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr;
+
 use super::rule::edge;
 use super::value::Strength;
 
@@ -493,7 +495,7 @@ impl Reader<'_> {
             }
             self.eat_any(&["bearer ", "basic ", "token ", "bot "]);
             let rest = self.rest();
-            let line = rest.find('\n').unwrap_or(rest.len()).min(8_192);
+            let line = memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len()).min(8_192);
             let line = rest.get(..rest.floor_char_boundary(line)).unwrap_or_default();
             let end = match *close {
                 "\"" | "'" => closing(line, close.as_bytes().first().copied()?),

@@ -245,6 +245,7 @@ pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
     };
     // Most tokens have no signs, and so nothing that tells names, paths and programs by them.
     let solid = value.is_ascii() && signs == 0;
+    let wordy = |value: &str| !(solid && value.len() > LONGEST_WORD) && wordy(value);
     match strength {
         Strength::Password => {
             if value.len() < 6 || !solid && code_like(value) {
@@ -358,10 +359,12 @@ fn code_like(value: &str) -> bool {
         || bytes.iter().all(|byte| byte.is_ascii_punctuation())
 }
 
+const LONGEST_WORD: usize = 14;
+
 /// Tells whether a value is words and small numbers, joined by signs.
 pub(crate) fn wordy(value: &str) -> bool {
     value.split(['-', '_', '.', '/', ':', ',', '@', ' ']).all(|part| {
-        if part.len() > 14 {
+        if part.len() > LONGEST_WORD {
             return false;
         }
         part.len() <= 4
