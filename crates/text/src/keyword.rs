@@ -186,15 +186,8 @@ impl<T> Keywords<T> {
     fn after_escapes(&self, text: &[u8], each: &mut impl FnMut(usize, &Keyword<T>)) {
         for at in memchr2_iter(b'%', b'\\', text) {
             let start = at + if text.get(at) == Some(&b'%') { 3 } else { 2 };
-            let joins = |before: Before| match before {
-                Before::Anything => false,
-                Before::Edge | Before::Joint => !start
-                    .checked_sub(1)
-                    .and_then(|last| text.get(last))
-                    .is_some_and(|last| before.has(*last)),
-            };
-            self.compare(text, start, &mut |start, keyword| {
-                if joins(keyword.before) {
+            self.alike(text, start, &mut |keyword, before| {
+                if !keyword.before.has(before) {
                     each(start, keyword);
                 }
             });
@@ -202,14 +195,24 @@ impl<T> Keywords<T> {
     }
 
     fn compare(&self, text: &[u8], start: usize, each: &mut impl FnMut(usize, &Keyword<T>)) {
+        self.alike(text, start, &mut |keyword, before| {
+            if keyword.before.has(before) {
+                each(start, keyword);
+            }
+        });
+    }
+
+    /// Calls `each` with every keyword that starts at a place, and the byte before it.
+    fn alike(&self, text: &[u8], start: usize, each: &mut impl FnMut(&Keyword<T>, u8)) {
         let rest = text.get(start..).unwrap_or_default();
+        let before = start.checked_sub(1).and_then(|last| text.get(last)).copied().unwrap_or(b'\n');
         let found = first(rest);
         let mut next = self.heads.get(head(found)).copied().unwrap_or(0);
         while let Some(entry) = usize::from(next).checked_sub(1).and_then(|index| self.words.get(index)) {
             next = entry.next;
             // Most are told apart by their fourth byte.
             if (entry.first == found || entry.keyword.word.len() == 3) && entry.keyword.starts(rest) {
-                each(start, &entry.keyword);
+                each(&entry.keyword, before);
             }
         }
     }

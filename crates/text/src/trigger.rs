@@ -138,6 +138,13 @@ pub(crate) fn hits(text: &str) -> Vec<Hit> {
     hits_of(text.as_bytes())
 }
 
+/// Tells whether anything with such a meaning may start in a text.
+pub(crate) fn has(text: &[u8], wanted: impl Fn(Meaning) -> bool) -> bool {
+    let mut has = false;
+    KEYWORDS.find(text, |_, keyword| has |= wanted(keyword.meaning));
+    has
+}
+
 fn hits_of(text: &[u8]) -> Vec<Hit> {
     let mut hits = Vec::new();
     KEYWORDS.find(text, |at, keyword| hits.push(Hit { at, meaning: keyword.meaning }));
@@ -149,11 +156,15 @@ fn hits_of(text: &[u8]) -> Vec<Hit> {
 ///
 /// `pieces` are what was replaced and by what, in order.
 pub(crate) fn moved(hits: &[Hit], pieces: &[(Range<usize>, Range<usize>)], edited: &str) -> Vec<Hit> {
-    let reach = KEYWORDS.reach();
     // Where edits are dense, reading all is less work than reading around each.
     if pieces.len() * SPARSE > edited.len() {
         return self::hits(edited);
     }
+    read_around(hits, pieces, edited)
+}
+
+fn read_around(hits: &[Hit], pieces: &[(Range<usize>, Range<usize>)], edited: &str) -> Vec<Hit> {
+    let reach = KEYWORDS.reach();
     let mut moved = Vec::with_capacity(hits.len());
     let mut hits = hits.iter().copied().peekable();
     let mut pieces = pieces.iter().peekable();
@@ -184,3 +195,6 @@ pub(crate) fn moved(hits: &[Hit], pieces: &[(Range<usize>, Range<usize>)], edite
         );
     }
 }
+
+#[cfg(test)]
+mod tests;

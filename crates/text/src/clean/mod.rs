@@ -27,6 +27,8 @@ use escape::Escapes;
 
 /// How long a plain text may be and still hold nothing; the shortest that is found ("pin 1234…") is longer.
 const TRIFLE: usize = 8;
+/// The same for a name alone: without a sign or a blank only a token by a vendor could be found, and none is as short.
+const NAME: usize = 14;
 
 /// A text that is clean, and what was found in it.
 #[derive(Clone, Debug, Eq, PartialEq, serde::Serialize)]
@@ -107,8 +109,9 @@ fn buffered_segments(buffer: &stream::Buffer, first: bool, out: &mut String, fin
 
 /// Tells whether a text is too short and too plain to hold anything that is looked for: a name, a word, a number.
 fn is_trifle(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'.' | b'_');
-    text.len() <= TRIFLE && text.bytes().all(plain)
+    let name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let plain = |byte: u8| name(byte) || matches!(byte, b' ' | b'.');
+    text.len() <= TRIFLE && text.bytes().all(plain) || text.len() <= NAME && text.bytes().all(name)
 }
 
 #[cfg(test)]
@@ -116,9 +119,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::credential::RULES;
+
+    #[test]
+    fn no_token_is_as_short_as_a_name() {
+        for rule in RULES {
+            assert!(rule.shortest() > NAME, "{}", rule.prefix);
+        }
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(5_000))]
+
+        #[test]
+        fn a_name_alone_holds_nothing(text in "(password|secret|token|api_key|pin|xoxb-|ghp_|sk-|AKIA|)[-_]?[a-zA-Z0-9_-]{0,14}") {
+            let text: String = text.chars().take(NAME).collect();
+            prop_assert!(is_trifle(&text));
+            let (mut out, mut findings) = (None, Vec::new());
+            prop_assert_eq!(plain_segments(&text, &mut out, &mut findings), text.len());
+            prop_assert_eq!((out, findings), (None, vec![]));
+        }
 
         #[test]
         fn a_trifle_holds_nothing(text in "(pw|pin|pwd|pass|key|token|otp|cvv|sk|a|u|)[ ._-]?[a-zA-Z0-9._ -]{0,8}") {

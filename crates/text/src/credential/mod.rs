@@ -5,6 +5,7 @@
 mod checksum;
 mod context;
 mod decode;
+mod discord;
 mod phrase;
 mod place;
 mod rule;
@@ -16,10 +17,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub(crate) use context::ANNOUNCERS;
+#[cfg(test)]
+pub(crate) use context::value_of;
 pub(crate) use table::RULES;
 
 use crate::clean::{Edit, FindingKind, settle};
-use crate::trigger::{Header, Hit, Meaning};
+use crate::trigger::{self, Header, Hit, Meaning};
 use value::{Strength, convinces, made_up};
 
 /// How deep to look into encodings.
@@ -84,6 +87,7 @@ pub(crate) fn find(text: &str, hits: &[Hit], depth: Depth) -> Vec<Found> {
         }
     }
     place::addresses(text, &mut found);
+    discord::tokens(text, &mut found);
     run::runs(text, depth, &mut found);
     if depth == Depth::Encoded {
         decode::percent(text, &mut found);
@@ -105,8 +109,11 @@ enum Announced {
 impl Named {
     /// Reads a name; `None` where it announces no credential.
     pub(crate) fn read(name: &str) -> Option<Self> {
+        if !may_announce(name) {
+            return None;
+        }
         let text = format!("{name}=\"");
-        let announced = |hit: &crate::trigger::Hit| match hit.meaning {
+        let announced = |hit: &Hit| match hit.meaning {
             Meaning::Announce(index) => {
                 let probe = format!("{text}{}\"", "x1".repeat(12));
                 context::value_of(&probe, hit.at, ANNOUNCERS.get(index)?)?;
@@ -115,7 +122,7 @@ impl Named {
             Meaning::Header(Header::Authorization) => Some(Announced::Authorization),
             _ => None,
         };
-        let found: Vec<Announced> = crate::trigger::hits(&text).iter().filter_map(announced).collect();
+        let found: Vec<Announced> = trigger::hits(&text).iter().filter_map(announced).collect();
         (!found.is_empty()).then_some(Self(found))
     }
 
@@ -131,6 +138,21 @@ impl Named {
             }
         })
     }
+}
+
+/// Tells whether a name holds a word that announces a credential. Nearly none does, so nothing is put together for it.
+fn may_announce(name: &str) -> bool {
+    const SHORT: usize = 64;
+    let mut text = [0; SHORT];
+    let length = name.len() + 2;
+    for (slot, byte) in text.iter_mut().zip(name.bytes().chain(*b"=\"")) {
+        *slot = byte;
+    }
+    text.get(..length).is_none_or(|text| {
+        trigger::has(text, |meaning| {
+            matches!(meaning, Meaning::Announce(_) | Meaning::Header(Header::Authorization))
+        })
+    })
 }
 
 /// Returns a rule as a regular expression.

@@ -104,6 +104,12 @@ impl Rule {
         self.ahead.is_none() && self.left == Left::Edge
     }
 
+    /// Returns how many bytes a match has at least.
+    #[cfg(test)]
+    pub(crate) fn shortest(&self) -> usize {
+        self.ahead.map_or(0, |(_, least)| least) + self.prefix.len() + self.least()
+    }
+
     /// Returns how many bytes follow the prefix at least.
     pub(crate) fn least(&self) -> usize {
         let parts = self.body.iter().map(|part| match part {
