@@ -126,10 +126,14 @@ impl<T> Keywords<T> {
     fn padded(&self, text: &[u8], at: &mut usize, room: usize, each: &mut impl FnMut(usize, &Keyword<T>)) {
         let mut window = [0; WINDOW];
         let rest = text.get(*at + room - 2..).unwrap_or_default();
-        for (slot, byte) in window.iter_mut().skip(room).zip(rest) {
-            *slot = *byte;
+        let length = rest.len().min(WINDOW - room);
+        if let (Some(slots), Some(rest)) = (window.get_mut(room..room + length), rest.get(..length)) {
+            slots.copy_from_slice(rest);
         }
-        self.candidates(text, *at, window.as_chunks().0, each);
+        // A short text, such as a name, is read no further than a keyword can start.
+        let (pairs, _) = window.as_chunks();
+        let pairs = pairs.get(..(room + length) / 2 + PAIRS).unwrap_or(pairs);
+        self.candidates(text, *at, pairs, each);
         *at += BLOCK;
     }
 

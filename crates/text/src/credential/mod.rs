@@ -21,6 +21,8 @@ pub(crate) use context::ANNOUNCERS;
 pub(crate) use context::value_of;
 pub(crate) use table::RULES;
 
+use serde_json::Value;
+
 use crate::clean::{Edit, FindingKind, settle};
 use crate::trigger::{self, Header, Hit, Meaning};
 use value::{Strength, convinces, made_up};
@@ -124,6 +126,16 @@ impl Named {
         };
         let found: Vec<Announced> = trigger::hits(&text).iter().filter_map(announced).collect();
         (!found.is_empty()).then_some(Self(found))
+    }
+
+    /// Tells whether a name can make a credential of a value at all: of a number or a short text it cannot.
+    pub(crate) fn may_judge(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text.len() >= value::SHORTEST,
+            Value::Array(items) => items.iter().any(Self::may_judge),
+            // Its fields have names of their own.
+            Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
     }
 
     /// Judges a value; the label of the credential that it is.

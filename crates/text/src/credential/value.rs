@@ -226,6 +226,9 @@ pub(crate) fn made_up(body: &str) -> bool {
     MADE_UP_WORDS.as_ref().is_some_and(|words| words.is_match(body)) || body.len() >= 8 && distinct(body) <= 4
 }
 
+/// How short a password may be; other credentials are longer.
+pub(crate) const SHORTEST: usize = 6;
+
 /// Tells whether the words around a value and the value itself make a credential.
 pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
     if value.len() < 4 || stands_in(value) || value.contains("[redacted:") || value.contains("[removed:") {
@@ -248,7 +251,7 @@ pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
     let wordy = |value: &str| !(solid && value.len() > LONGEST_WORD) && wordy(value);
     match strength {
         Strength::Password => {
-            if value.len() < 6 || !solid && code_like(value) {
+            if value.len() < SHORTEST || !solid && code_like(value) {
                 return false;
             }
             if value.contains(' ') {
