@@ -198,6 +198,7 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// For each rule, the meanings that no other can stand for: a sentence without all of them is not looked at.
+#[expect(clippy::indexing_slicing, reason = "an index out of range would not compile")]
 pub(crate) const NEEDS: [Concepts; RULES.len()] = {
     let mut needs = [0; RULES.len()];
     let mut rule = 0;
