@@ -106,8 +106,7 @@ fn subjects(own: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
         println!("(no `ringfence` beside this program: build it with `cargo build --release`)");
     }
     if Path::new("/usr/bin/bwrap").exists() {
-        let same = plan.clone();
-        subjects.push(Subject::new(BWRAP, move || spawn(bwrap(&same))));
+        subjects.push(Subject::new(BWRAP, move || spawn(bwrap(&plan))));
     }
     if Path::new("/usr/bin/firejail").exists() && spawn(firejail()).is_ok() {
         subjects.push(Subject::new("firejail", || spawn(firejail())));

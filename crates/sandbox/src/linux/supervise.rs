@@ -208,7 +208,7 @@ impl Feed {
         if self.rest.is_empty() {
             match self.from.as_ref().map(|from| rustix::io::read(from, &mut *buffer)) {
                 Some(Ok(length @ 1..)) => {
-                    self.rest.extend_from_slice(buffer.get(..length).unwrap_or_default())
+                    self.rest.extend_from_slice(buffer.get(..length).unwrap_or_default());
                 }
                 Some(Err(Errno::AGAIN | Errno::INTR)) => return,
                 // The end of what is typed is typed too.

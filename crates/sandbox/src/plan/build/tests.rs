@@ -141,8 +141,9 @@ fn the_base_is_small() {
 
 #[test]
 fn a_wider_grant_gives_its_rights_to_what_is_in_it() {
+    type Case = (&'static [(&'static str, Access)], &'static [&'static str]);
     #[rustfmt::skip]
-    let cases: [(&[(&str, Access)], &[&str]); 5] = [
+    let cases: [Case; 5] = [
         (&[("/w", Access::READ), ("/w/in", Access::READ)],          &["r /w"]),
         (&[("/w", Access::WRITE), ("/w/in", Access::READ)],         &["rw /w"]),
         (&[("/w", Access::READ), ("/w/out", Access::WRITE)],        &["r /w", "rw /w/out"]),
