@@ -67,8 +67,8 @@ pub(crate) enum Op {
     NoNewPrivileges,
     /// A Landlock domain.
     Landlock { handled: u64, scoped: u64, rules: Vec<(CString, u64)> },
-    /// A seccomp filter.
-    Seccomp { program: Vec<Instruction> },
+    /// A seccomp filter. With `observe`, the descriptor that tells of refusals is sent over the control socket.
+    Seccomp { program: Vec<Instruction>, observe: bool },
     /// `execve`
     Execute(Execution),
 }
