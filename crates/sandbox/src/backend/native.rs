@@ -210,10 +210,9 @@ impl Process for Confined {
 
     fn news(&self) -> Vec<BorrowedFd<'_>> {
         match &self.refusals {
-            None => Vec::new(),
             Some(Refusals { listener: Some(listener), .. }) => vec![listener.as_fd()],
             Some(_) if self.status.is_none() => vec![self.started.control()],
-            Some(_) => Vec::new(),
+            Some(_) | None => Vec::new(),
         }
     }
 
