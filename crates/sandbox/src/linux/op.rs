@@ -49,6 +49,8 @@ pub(crate) enum Op {
     Remove { path: CString, flags: u32 },
     /// Sets attributes of the mount at a path.
     Attributes { path: CString, attributes: u64 },
+    /// `sethostname`: what the machine is called is not the command's business.
+    HostName { name: Vec<u8> },
     /// Raises `lo`.
     RaiseLoopback,
     /// Writes `0` to this many of the received descriptors after the first three: joins those control groups.

@@ -63,6 +63,7 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
     for entry in base {
         add(&mut ops, entry, Some(user))?;
     }
+    ops.push(Op::HostName { name: b"sandbox".to_vec() });
     ops.push(Op::RaiseLoopback);
     Ok(ops)
 }

@@ -54,6 +54,9 @@ pub(super) fn perform(op: &Op) -> Result<(), (Step, isize)> {
         Op::Attributes { path, attributes } => {
             set_attributes(AT_FDCWD, path, 0, *attributes).map_err(at(Step::Root))
         }
+        Op::HostName { name } => kernel(libc::SYS_sethostname, &[name.as_ptr() as usize, name.len()])
+            .map(drop)
+            .map_err(at(Step::Root)),
         Op::RaiseLoopback => raise_loopback().map_err(at(Step::Loopback)),
         Op::JoinCgroups { count } => join_cgroups(*count).map_err(at(Step::Cgroup)),
         Op::Session { terminal } => session(*terminal).map_err(at(Step::Session)),

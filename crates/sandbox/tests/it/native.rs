@@ -51,6 +51,7 @@ fn sees_only_what_was_granted() {
     assert_eq!(stdout(&run(&spec.tree(&secret, Access::READ))), "canary");
     let root = stdout(&run(&sh("echo /*")));
     assert!(!root.contains("/home") && !root.contains("/root") && root.contains("/usr"), "{root}");
+    assert_eq!(stdout(&run(&Spec::new("/usr/bin/uname").arguments(["-n"]))), "sandbox\n");
     let environment = stdout(&run(&Spec::new("/usr/bin/env").variable("LANG", "C")));
     assert_eq!(environment, "HOME=/tmp\nLANG=C\nPATH=/usr/local/bin:/usr/bin:/bin\n");
 }
