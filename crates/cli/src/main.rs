@@ -3,6 +3,7 @@
 mod audit_file;
 mod commands;
 mod error;
+mod interrupt;
 mod load;
 mod sandbox;
 mod table;

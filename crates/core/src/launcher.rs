@@ -123,6 +123,7 @@ fn output(report: Report, program: PathBuf, digest: Option<String>) -> ProcessOu
             exceeded: report.exceeded,
             denied: report.denied,
             quarantined: report.quarantined,
+            left: report.left,
         }),
     }
 }

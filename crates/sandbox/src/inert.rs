@@ -32,13 +32,12 @@ fn holds_only_samples(folder: &Path) -> bool {
 fn is_plain_config(text: &str) -> bool {
     let mut section = String::new();
     text.lines().map(str::trim).filter(|line| !line.is_empty()).all(|line| {
-        if let Some(header) = line.strip_prefix('[') {
-            let Some(header) = header.strip_suffix(']') else { return false };
-            section = header.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+        if line.starts_with('[') {
+            section = plain_section(line).unwrap_or_default().to_ascii_lowercase();
             return matches!(section.as_str(), "branch" | "core" | "remote" | "user");
         }
-        // A line that goes on in the next one is nothing git writes here.
-        let Some((key, value)) = line.split_once('=').filter(|_| !line.ends_with('\\')) else { return false };
+        // Quotes, comments and lines that go on in the next one are nothing git writes here.
+        let Some((key, value)) = line.split_once('=').filter(|_| !line.contains(ODD)) else { return false };
         let (key, value) = (key.trim().to_ascii_lowercase(), value.trim());
         match (section.as_str(), key.as_str()) {
             (
@@ -53,6 +52,20 @@ fn is_plain_config(text: &str) -> bool {
             _ => false,
         }
     })
+}
+
+/// What has a meaning of its own to git.
+const ODD: [char; 6] = ['"', '\\', '[', ']', '#', ';'];
+
+/// Returns the name of a section whose line is `[name]` or `[name "part"]` and nothing else.
+fn plain_section(line: &str) -> Option<&str> {
+    let inside = line.strip_prefix('[')?.strip_suffix(']')?;
+    let (name, part) = match inside.split_once(' ') {
+        None => (inside, ""),
+        Some((name, part)) => (name, part.strip_prefix('"')?.strip_suffix('"')?),
+    };
+    let plain = |text: &str| !text.contains(ODD);
+    (plain(name) && plain(part)).then_some(name)
 }
 
 /// A path or an address of a kind that starts nothing but git's own programs.
@@ -84,6 +97,9 @@ mod tests {
             "[remote \"o\"]\n\turl = -oProxyCommand=x\n",
             "[remote \"o\"]\n\tuploadpack = sh\n",
             "[core] fsmonitor = x\n",
+            "[branch \"x\"] [core] fsmonitor = \"touch x;\" #]\n",
+            "[branch \"a\\\"]\n",
+            "[user]\n\tname = a\" b\n",
             "evil",
             "[core\n",
         ] {

@@ -46,7 +46,12 @@ pub(crate) enum Root {
 }
 
 impl Inner {
-    pub(crate) fn new(plan: &Plan, limits: &[ProcessLimit], root: Root) -> Result<Self, SandboxError> {
+    pub(crate) fn new(
+        plan: &Plan,
+        limits: &[ProcessLimit],
+        root: Root,
+        counted_memory: bool,
+    ) -> Result<Self, SandboxError> {
         let unicode = |text: &std::ffi::OsStr, what: &str| {
             text.to_str()
                 .map(str::to_owned)
@@ -71,6 +76,7 @@ impl Inner {
             Entry::Bind { path, access, .. } if !access.execute => Some((path.clone(), !access.write)),
             Entry::Scratch { path, .. } => Some((path.clone(), false)),
             Entry::Proc => Some((PathBuf::from("/proc"), true)),
+            Entry::Device { path } => Some((path.clone(), true)),
             _ => None,
         });
         Ok(Self {
@@ -80,7 +86,7 @@ impl Inner {
             directory: plan.directory.clone(),
             rules: rules.into_iter().map(|rule| (rule.path, rule.access, rule.file)).collect(),
             limits: plan.process_limits.iter().chain(limits).copied().collect(),
-            seccomp: plan.seccomp,
+            seccomp: Profile { counted_memory, ..plan.seccomp },
             no_exec: if root == Root::Own { no_exec.collect() } else { Vec::new() },
         })
     }
@@ -95,6 +101,14 @@ pub fn enter(descriptor: &str) -> SandboxError {
     use std::io::{Read, Seek, Write};
     let open = || -> std::io::Result<std::fs::File> {
         let number: u32 = descriptor.parse().map_err(std::io::Error::other)?;
+        // Only what an outer program of ours made: this is about to be overwritten.
+        let is_ours = std::fs::read_link(format!("/proc/self/fd/{number}"))?
+            .as_os_str()
+            .as_encoded_bytes()
+            .starts_with(b"/memfd:ringfence-plan");
+        if !is_ours {
+            return Err(std::io::Error::other("the descriptor holds no plan"));
+        }
         std::fs::OpenOptions::new().read(true).write(true).open(format!("/proc/self/fd/{number}"))
     };
     let failed = |error| SandboxError::Step { step: crate::Step::Control, path: None, error };

@@ -1,5 +1,6 @@
 //! Trying a backend: forbidden acts are attempted through it, and must fail.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -48,7 +49,10 @@ struct Canary(PathBuf);
 
 impl Canary {
     fn new(path: PathBuf) -> Result<Self, String> {
-        std::fs::write(&path, CANARY).map_err(|error| format!("`{}`: {error}", path.display()))?;
+        let write = || {
+            std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?.write_all(CANARY.as_bytes())
+        };
+        write().map_err(|error| format!("`{}`: {error}", path.display()))?;
         Ok(Self(path))
     }
 }

@@ -32,6 +32,8 @@ pub struct Report {
     pub denied: BTreeMap<&'static str, u64>,
     /// Files on the always-deny floor that it made in a writable folder: where each was and where it is now.
     pub quarantined: Vec<Quarantined>,
+    /// What should have been moved and could not be, or could not be searched, and why. Look at it before you use it.
+    pub left: Vec<(PathBuf, String)>,
 }
 
 /// How a command ended.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, PipeReader, Write};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use ringfence::sandbox::{
 use serde_json::json;
 
 use crate::error::{CommandError, Exit};
+use crate::interrupt::Interrupt;
 use crate::load::Place;
 use crate::sandbox::{BackendChoice, choose};
 
@@ -88,15 +89,29 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
         print(&plan, &sandbox, out)?;
         return Ok(Ran::Own(Exit::Done));
     }
-    match start(args, &sandbox, &plan, out) {
+    // Without a folder to write to there is nothing to look after, and a signal may end us at once.
+    let (interrupt, leash) = if plan.guarded.is_empty() {
+        (None, None)
+    } else {
+        let (interrupt, leash) = Interrupt::new().map_err(CommandError::Start)?;
+        (Some(interrupt), Some(leash))
+    };
+    match start(args, &sandbox, &plan, leash, out) {
         Err(error) => refuse(args, &error, out),
         Ok(report) => {
             for one in report.quarantined.iter().filter(|_| !args.json) {
                 let _told = writeln!(
                     std::io::stderr().lock(),
                     "ringfence: the command made `{}`, which is protected; it was moved to `{}`",
-                    one.found.display(),
-                    one.moved.display()
+                    shown_path(&one.found),
+                    shown_path(&one.moved)
+                );
+            }
+            for (path, why) in report.left.iter().filter(|_| !args.json) {
+                let _told = writeln!(
+                    std::io::stderr().lock(),
+                    "ringfence: `{}` is protected and could not be moved aside, look at it: {why}",
+                    shown_path(path)
                 );
             }
             if args.json {
@@ -107,7 +122,10 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
                 let _told =
                     writeln!(std::io::stderr().lock(), "ringfence: killed after {wall} (limit `wall`)");
             }
-            Ok(Ran::Child(u8::try_from(report.ending.code()).unwrap_or(u8::MAX)))
+            let code = interrupt
+                .and_then(|interrupt| interrupt.received())
+                .map_or(report.ending.code(), |signal| 128 + signal);
+            Ok(Ran::Child(u8::try_from(code).unwrap_or(u8::MAX)))
         }
     }
 }
@@ -116,10 +134,14 @@ fn start(
     args: &RunArgs,
     sandbox: &Sandbox,
     plan: &Plan,
+    leash: Option<PipeReader>,
     out: &mut dyn Write,
 ) -> Result<Report, SandboxError> {
     let stdin = std::io::stdin();
     let mut streams = Streams::default();
+    if let Some(leash) = leash {
+        streams = streams.leash(leash.into());
+    }
     // Our terminal would let the command type into it; a command that needs one gets its own.
     if (args.tty || !stdin.is_terminal())
         && let Ok(descriptor) = stdin.as_fd().try_clone_to_owned()
@@ -253,6 +275,11 @@ fn limits(written: &[String]) -> Result<Limits, CommandError> {
     })
 }
 
+/// A path whose name a command chose: without what a terminal would obey.
+fn shown_path(path: &Path) -> String {
+    path.to_string_lossy().escape_debug().to_string()
+}
+
 fn refuse(args: &RunArgs, error: &SandboxError, out: &mut dyn Write) -> Result<Ran, CommandError> {
     if args.json {
         let told = json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": error.hint() });
@@ -300,5 +327,6 @@ fn shown(report: &Report) -> serde_json::Value {
         "exceeded": report.exceeded,
         "denied": report.denied,
         "quarantined": report.quarantined,
+        "left": report.left,
     })
 }

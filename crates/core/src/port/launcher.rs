@@ -71,6 +71,8 @@ pub struct Confinement {
     pub denied: BTreeMap<&'static str, u64>,
     /// Protected files that it made and that were moved out of the way.
     pub quarantined: Vec<Quarantined>,
+    /// What should have been moved and could not be, and why.
+    pub left: Vec<(PathBuf, String)>,
 }
 
 /// Starts processes inside a sandbox. An implementation that cannot enforce the whole grant starts nothing.

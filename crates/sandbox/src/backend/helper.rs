@@ -51,7 +51,7 @@ impl Helper<'_> {
         let mut cgroups = Cgroups::for_user(user, &plan.limits);
         let counting = if user == 0 { Counting::Nobody } else { self.counting };
         let (extra, limits) = divide(plan, counting, cgroups.as_ref(), Watching::Nothing)?;
-        let inner = Inner::new(plan, &extra, self.root)?;
+        let inner = Inner::new(plan, &extra, self.root, cgroups.is_some())?;
         let inner = serde_json::to_vec(&inner).map_err(|error| SandboxError::Step {
             step: Step::Control,
             path: None,
@@ -98,7 +98,7 @@ impl Helper<'_> {
         drop(started);
         let exceeded = exceeded(&watched, cgroups.as_ref(), &bounds);
         drop(cgroups);
-        let quarantined = quarantine(plan)?;
+        let aftermath = quarantine(plan);
         if let Some(why) = inner_failure(plan_file) {
             return Err(SandboxError::Absent { backend: self.name, why });
         }
@@ -112,7 +112,8 @@ impl Helper<'_> {
             limits,
             exceeded,
             denied: BTreeMap::new(),
-            quarantined,
+            quarantined: aftermath.moved,
+            left: aftermath.left,
         })
     }
 }
@@ -172,7 +173,7 @@ impl Process for Helped {
         (Ending::from_wait(status), usage)
     }
 
-    fn spent(&mut self) -> Option<Spent> {
+    fn spent(&mut self, _: Option<u64>) -> Option<Spent> {
         self.cpu_time().map(|cpu| Spent { cpu, memory: 0 })
     }
 }

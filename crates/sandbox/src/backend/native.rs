@@ -23,6 +23,7 @@ use crate::linux::supervise::{Bounds, Process, watch};
 use crate::plan::{Entry, Plan, base};
 use crate::quarantine::quarantine;
 use crate::report::{Ending, Report, Usage};
+use crate::seccomp::Profile;
 use crate::step::Step;
 use crate::stream::Streams;
 
@@ -109,10 +110,11 @@ impl Backend for Native {
         let mut cgroups = Cgroups::for_user(user.outside.0, &plan.limits);
         let (extra, limits) = divide(plan, counting(user), cgroups.as_ref(), Watching::Tree)?;
         let doors = cgroups.as_mut().map(Cgroups::take_doors).unwrap_or_default();
+        let profile = Profile { counted_memory: cgroups.is_some(), ..plan.seccomp };
         let steps = PlanSteps {
             outer: plan_steps(plan, doors.len())?,
             closing: closing_steps()?,
-            inner: command_steps(plan, &extra)?,
+            inner: command_steps(plan, profile, &extra)?,
         };
         let ends = Ends::new(streams.input, plan.terminal).map_err(failed)?;
         let started = coming.wait()?.start(steps, ends.borrowed(), &doors)?;
@@ -126,7 +128,7 @@ impl Backend for Native {
             tree: None,
             last: Spent::default(),
             status: None,
-            refusals: plan.seccomp.observe.then(|| Refusals::new(plan.seccomp)),
+            refusals: profile.observe.then(|| Refusals::new(profile)),
         };
         let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
         let Confined { mut started, cgroups, refusals, .. } = process;
@@ -142,6 +144,7 @@ impl Backend for Native {
         drop(started);
         let exceeded = exceeded(&watched, cgroups.as_ref(), &bounds);
         drop(cgroups);
+        let aftermath = quarantine(plan);
         Ok(Report {
             ending: watched.ending,
             stdout: watched.stdout,
@@ -152,7 +155,8 @@ impl Backend for Native {
             limits,
             exceeded,
             denied: refusals.map(Refusals::into_counts).unwrap_or_default(),
-            quarantined: quarantine(plan)?,
+            quarantined: aftermath.moved,
+            left: aftermath.left,
         })
     }
 }
@@ -223,11 +227,11 @@ impl Process for Confined {
         }
     }
 
-    fn spent(&mut self) -> Option<Spent> {
+    fn spent(&mut self, memory: Option<u64>) -> Option<Spent> {
         if self.tree.is_none() {
             self.tree = Tree::of(self.started.pid());
         }
-        self.last = self.tree.as_ref()?.spent();
+        self.last = self.tree.as_mut()?.spent(memory);
         Some(self.last)
     }
 }

@@ -57,6 +57,7 @@ pub(super) fn run(
     };
     let exceeded = if ending == Ending::TimedOut { vec![LimitName::Wall] } else { Vec::new() };
     let by_us = [LimitName::Output, LimitName::Wall].map(|limit| (limit, Enforcer::Supervisor));
+    let aftermath = crate::quarantine::quarantine(plan);
     Ok(Report {
         ending,
         stdout,
@@ -67,7 +68,8 @@ pub(super) fn run(
         limits: BTreeMap::from(by_us),
         exceeded,
         denied: BTreeMap::new(),
-        quarantined: crate::quarantine::quarantine(plan)?,
+        quarantined: aftermath.moved,
+        left: aftermath.left,
     })
 }
 

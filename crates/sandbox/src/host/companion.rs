@@ -119,16 +119,21 @@ fn prefix(path: &Path) -> Option<&Path> {
     path.parent()?.parent()
 }
 
-/// A Python virtual environment around the program, and the shared library of a Python built elsewhere.
+/// The libraries of a Python that is not the system's: of a virtual environment, or built elsewhere.
 fn environment(path: &Path) -> Vec<Wanted> {
-    let Some(prefix) = prefix(path) else { return Vec::new() };
-    if prefix.join("pyvenv.cfg").is_file() {
-        return vec![Wanted { path: prefix.to_path_buf(), role: Library }];
-    }
+    let Some(prefix) = own_prefix(path) else { return Vec::new() };
     let is_python = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"python"));
-    let elsewhere = !["/", "/usr", "/usr/local"].iter().any(|system| prefix == Path::new(system));
-    let libraries = || Wanted { path: prefix.join("lib"), role: Library };
-    if is_python && elsewhere { vec![libraries()] } else { Vec::new() }
+    let wanted = ["lib", "lib64", "pyvenv.cfg"].iter().filter(|_| is_python);
+    wanted.map(|name| Wanted { path: prefix.join(name), role: Library }).collect()
+}
+
+/// The folder above a program's, unless it is the system's or holds more than programs, as a home does.
+fn own_prefix(path: &Path) -> Option<&Path> {
+    let prefix = prefix(path)?;
+    let shared = ["/", "/usr", "/usr/local"].iter().any(|system| prefix == Path::new(system));
+    let is_home =
+        prefix.parent().is_some_and(|above| above == Path::new("/home")) || prefix == Path::new("/root");
+    (!shared && !is_home && !prefix.ends_with(".local")).then_some(prefix)
 }
 
 /// Returns the program that a rustup proxy would start: the one of the default toolchain.
@@ -149,7 +154,11 @@ pub(super) fn behind_proxy(asked: &Path, real: &Path) -> Option<PathBuf> {
 
 /// The Rust toolchain around a compiler or cargo.
 fn toolchain(path: &Path) -> Vec<Wanted> {
-    let Some(prefix) = prefix(path) else { return Vec::new() };
-    let is_toolchain = prefix.join("lib/rustlib").is_dir();
-    if is_toolchain { vec![Wanted { path: prefix.to_path_buf(), role: Programs }] } else { Vec::new() }
+    let Some(prefix) = own_prefix(path) else { return Vec::new() };
+    let tools = ["cargo", "clippy-driver", "rustc", "rustdoc", "rustfmt"];
+    let is_tool = path.file_name().is_some_and(|name| tools.iter().any(|tool| name == *tool));
+    if !is_tool || !prefix.join("lib/rustlib").is_dir() {
+        return Vec::new();
+    }
+    ["bin", "lib", "libexec"].map(|name| Wanted { path: prefix.join(name), role: Programs }).into()
 }

@@ -22,8 +22,12 @@ pub enum Kind {
     Directory,
     /// A regular file.
     File,
-    /// A socket, device or pipe.
+    /// A symbolic link; only where links are not followed.
+    Link,
+    /// A socket or device.
     Other,
+    /// A named pipe.
+    Pipe,
 }
 
 /// A file that was found.
@@ -51,7 +55,7 @@ pub(crate) fn find(path: &Path) -> io::Result<Found> {
     let mut real = PathBuf::from("/");
     let mut links = Vec::new();
     let mut pending: VecDeque<OsString> = VecDeque::new();
-    let mut metadata = std::fs::symlink_metadata(&real)?;
+    let mut metadata;
     push_front(&mut pending, path);
     while let Some(name) = pending.pop_front() {
         if name == ".." {
@@ -74,11 +78,8 @@ pub(crate) fn find(path: &Path) -> io::Result<Found> {
             real = next;
         }
     }
-    if metadata.is_symlink() || !pending.is_empty() {
-        metadata = std::fs::symlink_metadata(&real)?;
-    }
-    // `..` at the end leaves the metadata of what it came from.
-    let metadata = if path.ends_with("..") { std::fs::symlink_metadata(&real)? } else { metadata };
+    // `..` and links leave the metadata of what they came from.
+    metadata = std::fs::symlink_metadata(&real)?;
     let kind = match &metadata {
         directory if directory.is_dir() => Kind::Directory,
         file if file.is_file() => Kind::File,

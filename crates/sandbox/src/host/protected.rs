@@ -1,12 +1,13 @@
 //! Files on the always-deny floor inside granted trees: keys to hide, start-up files and hooks to keep from change.
 
+use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use ringfence_policy::{Direction, Floor, FloorKind};
 
-use super::path::{Identity, Kind};
+use super::path::{Identity, Kind, find};
 use crate::error::SandboxError;
 
 /// A file or folder on the floor.
@@ -16,6 +17,8 @@ pub(crate) struct Sensitive {
     pub(crate) kind: Kind,
     /// Which file it is; of a link, the link itself.
     pub(crate) identity: Identity,
+    /// Of a link, when it was made: another one can get the same inode.
+    pub(crate) made: Option<(i64, i64)>,
     pub(crate) treatment: Treatment,
 }
 
@@ -30,14 +33,19 @@ pub(crate) enum Treatment {
 
 /// More entries than this are not searched: a tree so large is not a workspace.
 const MAX_ENTRIES: usize = 1_000_000;
+/// More files on the floor than this are not kept apart: each is a mount, or a move.
+const MAX_SENSITIVE: usize = 4_000;
 /// Folders that belong to the system: they hold nobody's keys, and are large.
 const SYSTEM: &[&str] = &["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/proc", "/sys", "/dev"];
 
-/// Looks for files on the floor below `root`. Links are not followed, since what they lead to is not in the tree.
+/// Looks for files on the floor below `root`. Links are not followed, since what they lead to is not in the tree; where
+/// it is, what a link on the floor leads to counts like the link.
+///
+/// A folder that cannot be listed may hold anything under a known name: it counts as a whole.
 ///
 /// # Errors
 ///
-/// The tree is too large to be searched.
+/// The tree is too large to be searched, or holds too many files on the floor.
 pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<Vec<Sensitive>, SandboxError> {
     let is_system = |path: &Path| SYSTEM.iter().any(|system| path.starts_with(system));
     let mut sensitive = Vec::new();
@@ -47,43 +55,28 @@ pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<V
     let mut pending = vec![root.to_path_buf()];
     let mut entries = 0;
     while let Some(folder) = pending.pop() {
-        let listed = match std::fs::read_dir(&folder) {
+        let listed = match list(&folder) {
             Ok(listed) => listed,
-            // A file, or a folder that we may not list: what is in it cannot be reached inside either.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound
-                ) =>
-            {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::NotFound) => {
                 continue;
             }
-            Err(error) => return Err(SandboxError::Path { path: folder, error }),
-        };
-        for entry in listed.flatten() {
-            entries += 1;
-            if entries > MAX_ENTRIES {
-                return Err(SandboxError::Inexpressible {
-                    what: format!(
-                        "the always-deny floor in `{}`: it holds more than {MAX_ENTRIES} files; grant less of it",
-                        root.display()
-                    ),
-                });
+            Err(_) => {
+                sensitive.extend(seen(&folder, Kind::Directory, Treatment::Hide));
+                continue;
             }
-            let Ok(kind) = entry.file_type() else { continue };
-            let path = entry.path();
-            let kind = match kind {
-                directory if directory.is_dir() => Kind::Directory,
-                file if file.is_file() => Kind::File,
-                _ => Kind::Other,
-            };
-            match treatment(&path, kind, writable, named) {
+        };
+        entries += listed.len();
+        let is_git =
+            ["HEAD", "objects", "refs"].iter().all(|part| listed.iter().any(|(name, _)| name == part));
+        for (name, kind) in listed {
+            let path = folder.join(&name);
+            let in_git = is_git && ["commondir", "config", "hooks"].iter().any(|part| name == *part);
+            match treatment(&path, kind, in_git, writable, named) {
                 Some(treatment) => {
-                    // One that is gone again needs no protection.
-                    if let Ok(found) = entry.metadata() {
-                        let identity = Identity { device: found.dev(), inode: found.ino() };
-                        sensitive.push(Sensitive { path, kind, identity, treatment });
-                    }
+                    sensitive.extend(seen(&path, kind, treatment));
+                    sensitive.extend(
+                        led_to(&path, kind, root).and_then(|(path, kind)| seen(&path, kind, treatment)),
+                    );
                 }
                 None if kind == Kind::Directory && !(root == Path::new("/") && is_system(&path)) => {
                     pending.push(path);
@@ -91,15 +84,64 @@ pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<V
                 None => {}
             }
         }
+        let too_many = [
+            (entries > MAX_ENTRIES, "files", MAX_ENTRIES),
+            (sensitive.len() > MAX_SENSITIVE, "protected files", MAX_SENSITIVE),
+        ];
+        if let Some((_, what, most)) = too_many.iter().find(|(too_many, ..)| *too_many) {
+            return Err(SandboxError::Inexpressible {
+                what: format!(
+                    "the always-deny floor in `{}`: it holds more than {most} {what}; grant less of it",
+                    root.display()
+                ),
+            });
+        }
     }
     sensitive.sort_by(|one, other| one.path.cmp(&other.path));
+    sensitive.dedup_by(|one, other| one.path == other.path);
     Ok(sensitive)
 }
 
-fn treatment(path: &Path, kind: Kind, writable: bool, named: &[PathBuf]) -> Option<Treatment> {
-    // A file or link in place of the folder says where git finds its configuration and hooks.
-    if kind != Kind::Directory && path.file_name().is_some_and(|name| name == ".git") {
+fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
+    let mut listed = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = match entry.file_type()? {
+            kind if kind.is_dir() => Kind::Directory,
+            kind if kind.is_file() => Kind::File,
+            kind if kind.is_symlink() => Kind::Link,
+            kind if kind.is_fifo() => Kind::Pipe,
+            _ => Kind::Other,
+        };
+        listed.push((entry.file_name(), kind));
+    }
+    Ok(listed)
+}
+
+/// One that is gone again needs no protection.
+fn seen(path: &Path, kind: Kind, treatment: Treatment) -> Option<Sensitive> {
+    let found = std::fs::symlink_metadata(path).ok()?;
+    let identity = Identity { device: found.dev(), inode: found.ino() };
+    let made = (kind == Kind::Link).then(|| (found.ctime(), found.ctime_nsec()));
+    Some(Sensitive { path: path.to_path_buf(), kind, identity, made, treatment })
+}
+
+/// What a link leads to, if that is in the same tree.
+fn led_to(path: &Path, kind: Kind, root: &Path) -> Option<(PathBuf, Kind)> {
+    let found = find(path).ok().filter(|_| kind == Kind::Link)?;
+    found.real.starts_with(root).then_some((found.real, found.kind)).filter(|(real, _)| real != root)
+}
+
+fn treatment(path: &Path, kind: Kind, in_git: bool, writable: bool, named: &[PathBuf]) -> Option<Treatment> {
+    // A file or link in place of the folder says where git finds its configuration and hooks; and any folder that looks
+    // like a repository is one to git.
+    let is_git_file = kind != Kind::Directory && path.file_name().is_some_and(|name| name == ".git");
+    if is_git_file || in_git {
         return (writable && !named.iter().any(|named| named == path)).then_some(Treatment::ReadOnly);
+    }
+    // Everything below the scratch folder may be written as far as Landlock knows, and a pipe cares for no mount.
+    if kind == Kind::Pipe && !writable && path.starts_with("/tmp") {
+        return Some(Treatment::Hide);
     }
     let line = |direction| {
         Floor::denies_unless_named(path, direction, &named.iter().map(PathBuf::as_path))
@@ -114,49 +156,4 @@ fn treatment(path: &Path, kind: Kind, writable: bool, named: &[PathBuf]) -> Opti
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn finds_what_is_on_the_floor_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
-        for (path, content) in [
-            (".git/hooks/pre-commit", "x"),
-            (".git/config", "x"),
-            (".git/HEAD", "x"),
-            ("sub/.git/hooks/post-merge", "x"),
-            (".ssh/id_rsa", "x"),
-            ("sub/.bashrc", "x"),
-            (".vscode/tasks.json", "x"),
-            ("src/main.rs", "x"),
-        ] {
-            let path = root.join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, content).unwrap();
-        }
-        let found = |writable, named: &[PathBuf]| -> Vec<(String, Treatment)> {
-            let all = survey(root, writable, named).unwrap();
-            let shown = |one: Sensitive| {
-                (one.path.strip_prefix(root).unwrap().to_string_lossy().into_owned(), one.treatment)
-            };
-            all.into_iter().map(shown).collect()
-        };
-        use Treatment::{Hide, ReadOnly};
-        let read = [(".ssh".to_owned(), Hide), ("sub/.bashrc".to_owned(), Hide)];
-        assert_eq!(found(false, &[]), read);
-        let write = [
-            (".git/config".to_owned(), ReadOnly),
-            (".git/hooks".to_owned(), ReadOnly),
-            (".ssh".to_owned(), Hide),
-            (".vscode".to_owned(), ReadOnly),
-            ("sub/.bashrc".to_owned(), Hide),
-            ("sub/.git/hooks".to_owned(), ReadOnly),
-        ];
-        assert_eq!(found(true, &[]), write);
-        assert_eq!(
-            found(true, &[root.join(".vscode"), root.join(".git/config"), root.join("sub/.bashrc")]).len(),
-            3
-        );
-    }
-}
+mod tests;

@@ -2,8 +2,9 @@
 //!
 //! Limits of the kernel without a control group hold for each process alone. A tree is held to its limits by looking.
 
+use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Dir, Mode, OFlags, fstat, open, openat, stat};
 
@@ -19,10 +20,14 @@ pub(crate) struct Spent {
 /// The processes of a sandbox.
 pub(crate) struct Tree {
     proc: OwnedFd,
+    /// What each process that was seen has used itself, whether or not anybody waited for it: by number and start.
+    seen: HashMap<(u32, u64), Duration>,
 }
 
 /// The kernel counts processor time for `/proc` in hundredths of a second.
 const TICK: Duration = Duration::from_millis(10);
+/// One look takes no longer than this: the deadline waits for it.
+const LONGEST_LOOK: Duration = Duration::from_millis(50);
 
 impl Tree {
     /// Looks through process 1 of a sandbox, as soon as that has a root of its own.
@@ -31,28 +36,44 @@ impl Tree {
         let proc = open(format!("/proc/{first}/root/proc"), flags, Mode::empty()).ok()?;
         // Before it has left the old root this would be the `/proc` of the machine.
         let is_own = fstat(&proc).ok()?.st_dev != stat("/proc").ok()?.st_dev;
-        is_own.then_some(Self { proc })
+        is_own.then(|| Self { proc, seen: HashMap::new() })
     }
 
     /// Adds up what all processes have used.
-    pub(crate) fn spent(&self) -> Spent {
-        let mut spent = Spent::default();
-        let Ok(listed) =
-            openat(&self.proc, ".", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).and_then(Dir::new)
-        else {
-            return spent;
-        };
-        for entry in listed.flatten() {
-            let name = entry.file_name().to_string_lossy();
-            if !name.bytes().all(|digit| digit.is_ascii_digit()) {
-                continue;
-            }
+    pub(crate) fn spent(&mut self, memory_limit: Option<u64>) -> Spent {
+        let begun = Instant::now();
+        let in_time = || begun.elapsed() < LONGEST_LOOK;
+        let processes = self.processes();
+        let (mut with_waited_for, mut resident) = (Duration::ZERO, 0);
+        for process in processes.iter().take_while(|_| in_time()) {
             // A process that ended meanwhile has nothing to tell; whoever waited for it has.
-            spent.cpu += self.read(&format!("{name}/stat")).and_then(|text| ticks(&text)).unwrap_or_default();
-            let memory = self.read(&format!("{name}/smaps_rollup")).and_then(|text| proportional(&text));
-            spent.memory += memory.unwrap_or_default();
+            let Some(times) = self.read(&format!("{process}/stat")).and_then(|text| Times::read(&text))
+            else {
+                continue;
+            };
+            with_waited_for += times.own + times.waited_for;
+            let known = self.seen.entry((*process, times.start)).or_default();
+            *known = times.own.max(*known);
+            resident +=
+                self.read(&format!("{process}/statm")).and_then(|text| pages(&text)).unwrap_or_default();
         }
-        spent
+        // Shared pages are counted once for each process here; only when that is too much is it worth a closer look.
+        let memory = if memory_limit.is_some_and(|limit| resident > limit) {
+            let exactly = |process: &u32| {
+                self.read(&format!("{process}/smaps_rollup")).and_then(|text| proportional(&text))
+            };
+            processes.iter().take_while(|_| in_time()).filter_map(exactly).sum()
+        } else {
+            resident
+        };
+        Spent { cpu: with_waited_for.max(self.seen.values().sum()), memory }
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        let listed =
+            openat(&self.proc, ".", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).and_then(Dir::new);
+        let listed = listed.into_iter().flatten().flatten();
+        listed.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok()).collect()
     }
 
     fn read(&self, path: &str) -> Option<String> {
@@ -61,11 +82,38 @@ impl Tree {
     }
 }
 
-/// Own and waited-for time, in user and kernel mode: the 14th to 17th fields, counted after the name in parentheses.
-fn ticks(stat: &str) -> Option<Duration> {
-    let (_, after_name) = stat.rsplit_once(')')?;
-    let times = after_name.split_whitespace().skip(11).take(4);
-    times.map(|field| field.parse::<u32>().ok()).sum::<Option<u32>>().map(|ticks| TICK * ticks)
+/// What one process says of its times.
+struct Times {
+    own: Duration,
+    waited_for: Duration,
+    start: u64,
+}
+
+impl Times {
+    /// The 14th to 17th fields are own and waited-for time, in user and kernel mode; the 22nd is the start. They are
+    /// counted after the name in parentheses, which may hold anything.
+    fn read(stat: &str) -> Option<Self> {
+        let (_, after_name) = stat.rsplit_once(')')?;
+        let fields: Vec<u64> =
+            after_name.split_whitespace().skip(11).take(9).filter_map(|field| field.parse().ok()).collect();
+        let [user, system, waited_user, waited_system, .., start] = fields.as_slice() else { return None };
+        let ticks = |count: u64| TICK * u32::try_from(count).unwrap_or(u32::MAX);
+        Some(Self {
+            own: ticks(user + system),
+            waited_for: ticks(waited_user + waited_system),
+            start: *start,
+        })
+    }
+}
+
+/// The second field is the resident set, in pages.
+fn pages(statm: &str) -> Option<u64> {
+    statm
+        .split_whitespace()
+        .nth(1)?
+        .parse::<u64>()
+        .ok()
+        .map(|pages| pages * rustix::param::page_size() as u64)
 }
 
 fn proportional(rollup: &str) -> Option<u64> {
@@ -79,13 +127,11 @@ mod tests {
 
     #[test]
     fn reads_what_the_kernel_writes() {
-        let stat = "7 (a) b) R 1 7 7 0 -1 4194304 90 0 0 0 12 3 40 5 20 0 1 0 100 1 1";
-        assert_eq!(ticks(stat), Some(Duration::from_millis(600)));
-        assert_eq!(ticks("7 (x"), None);
-        assert_eq!(
-            proportional("Rss:   900 kB\nPss:                 512 kB\nPss_Dirty: 1 kB\n"),
-            Some(512 << 10)
-        );
+        let stat = "7 (a) b) R 1 7 7 0 -1 4194304 90 0 0 0 12 3 40 5 20 0 1 0 4711 1 1";
+        let times = Times::read(stat).unwrap();
+        assert_eq!((times.own.as_millis(), times.waited_for.as_millis(), times.start), (150, 450, 4711));
+        assert!(Times::read("7 (x").is_none());
+        assert_eq!(pages("900 3 1 1 0 33 0"), Some(3 * rustix::param::page_size() as u64));
         assert_eq!(proportional("Rss: 1 kB\n"), None);
     }
 }

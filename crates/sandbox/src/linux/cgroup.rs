@@ -96,7 +96,7 @@ impl Cgroups {
         let mut files = Vec::new();
         files.extend(limits.memory.map(|size| ("memory.max", size.bytes().to_string())));
         files.extend(limits.memory.map(|_| ("memory.swap.max", "0".to_owned())));
-        files.extend(limits.processes.map(|count| ("pids.max", (count + 1).to_string())));
+        files.extend(limits.processes.map(|count| ("pids.max", (u64::from(count) + 1).to_string())));
         groups.add(&parent, &files).ok().map(|()| groups)
     }
 
@@ -109,7 +109,7 @@ impl Cgroups {
             Some(Path::new(MOUNT).join(controller).join(line.splitn(3, ':').nth(2)?.trim_start_matches('/')))
         };
         let memory = limits.memory.map(|size| ("memory.limit_in_bytes", size.bytes().to_string()));
-        let processes = limits.processes.map(|count| ("pids.max", (count + 1).to_string()));
+        let processes = limits.processes.map(|count| ("pids.max", (u64::from(count) + 1).to_string()));
         for (controller, file) in [("memory", memory), ("pids", processes)] {
             if let Some(file) = file {
                 groups.add(&parent(controller)?, &[file]).ok()?;

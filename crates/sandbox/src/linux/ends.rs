@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
@@ -33,7 +33,12 @@ pub(crate) struct Feed {
     pub(crate) rest: Vec<u8>,
     /// Where more comes from.
     pub(crate) from: Option<OwnedFd>,
+    /// What is written when no more comes: to a terminal, the end of what is typed is typed too.
+    pub(crate) end: Option<u8>,
 }
+
+/// What a terminal reads as the end of its input.
+const END_OF_TRANSMISSION: u8 = 4;
 
 impl Ends {
     pub(crate) fn new(input: Input, terminal: bool) -> Result<Self, Errno> {
@@ -45,11 +50,11 @@ impl Ends {
         let (error, their_error) = pipe_with(PipeFlags::CLOEXEC)?;
         let (their_input, feed) = match input {
             Input::Nothing => (null()?, Feed::default()),
-            Input::Descriptor(descriptor) => (descriptor, Feed::default()),
+            Input::Descriptor(descriptor) => Self::handed_over(descriptor)?,
             Input::Bytes(rest) => {
                 let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
                 fcntl_setfl(&ours, OFlags::NONBLOCK)?;
-                (theirs, Feed { to: Some(ours), rest, from: None })
+                (theirs, Feed { to: Some(ours), rest, from: None, end: None })
             }
         };
         for end in [&output, &error] {
@@ -57,6 +62,21 @@ impl Ends {
         }
         let ours = Ours { input: feed, output, error: Some(error) };
         Ok(Self { theirs: [their_input, their_output, their_error], ours })
+    }
+
+    /// A pipe that can only be read is given as it is. Anything else is more than its content: a file can be changed
+    /// through its descriptor, a folder leads to others, a socket carries descriptors. That is read here and passed on.
+    fn handed_over(descriptor: OwnedFd) -> Result<(OwnedFd, Feed), Errno> {
+        let kind = FileType::from_raw_mode(fstat(&descriptor)?.st_mode);
+        let read_only = fcntl_getfl(&descriptor)? & OFlags::RWMODE == OFlags::RDONLY;
+        match kind {
+            FileType::Fifo if read_only => return Ok((descriptor, Feed::default())),
+            FileType::Directory => return Err(Errno::ISDIR),
+            _ => {}
+        }
+        let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+        fcntl_setfl(&ours, OFlags::NONBLOCK)?;
+        Ok((theirs, Feed { to: Some(ours), rest: Vec::new(), from: Some(descriptor), end: None }))
     }
 
     fn terminal(input: Input) -> Result<Self, Errno> {
@@ -68,7 +88,7 @@ impl Ends {
         let (ours, theirs) = terminal::pair(from.as_ref())?;
         fcntl_setfl(&ours, OFlags::NONBLOCK | OFlags::RDWR)?;
         let again = |descriptor: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(descriptor, 3);
-        let feed = Feed { to: Some(again(&ours)?), rest, from };
+        let feed = Feed { to: Some(again(&ours)?), rest, from, end: Some(END_OF_TRANSMISSION) };
         let theirs = [again(&theirs)?, again(&theirs)?, theirs];
         Ok(Self { theirs, ours: Ours { input: feed, output: ours, error: None } })
     }

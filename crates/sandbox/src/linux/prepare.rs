@@ -8,7 +8,7 @@ use super::kernel::{self, right};
 use super::op::{Execution, Op};
 use crate::error::SandboxError;
 use crate::plan::{Entry, Plan, ProcessLimit, Resource, Rule};
-use crate::seccomp::{Architecture, program};
+use crate::seccomp::{Architecture, Profile, program};
 use crate::spec::Access;
 use crate::step::Step;
 
@@ -91,7 +91,11 @@ pub(crate) fn closing_steps() -> Result<Vec<Op>, SandboxError> {
 }
 
 /// The steps of the command, the last of which executes it.
-pub(crate) fn command_steps(plan: &Plan, extra: &[ProcessLimit]) -> Result<Vec<Op>, SandboxError> {
+pub(crate) fn command_steps(
+    plan: &Plan,
+    profile: Profile,
+    extra: &[ProcessLimit],
+) -> Result<Vec<Op>, SandboxError> {
     let mut ops = vec![
         Op::Session { terminal: plan.terminal },
         Op::ChangeDirectory { step: Step::WorkingDirectory, to: text(plan.directory.as_os_str())? },
@@ -107,8 +111,7 @@ pub(crate) fn command_steps(plan: &Plan, extra: &[ProcessLimit]) -> Result<Vec<O
             .map(|limit| Op::Limit { resource: resource(limit.resource), value: limit.value }),
     );
     ops.push(Op::Signals);
-    let observe = plan.seccomp.observe;
-    ops.push(Op::Seccomp { program: program(plan.seccomp, Architecture::HERE), observe });
+    ops.push(Op::Seccomp { program: program(profile, Architecture::HERE), observe: profile.observe });
     ops.push(Op::Execute(execution(&plan.program, &plan.arguments, &plan.environment)?));
     Ok(ops)
 }
@@ -214,7 +217,8 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: Option<User>) -> Result<(), Sandb
                 may_be_gone: false,
                 source: old(at)?,
                 target: path,
-                attributes: NOSUID | NOEXEC,
+                // Writing to a device works on a read-only mount; changing its node does not.
+                attributes: RDONLY | NOSUID | NOEXEC,
                 identity: None,
                 recursive: false,
             });
@@ -242,7 +246,8 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: Option<User>) -> Result<(), Sandb
 
 /// Makes the mount at a path noexec, and read-only where asked for.
 pub(crate) fn no_exec(path: &Path, read_only: bool) -> Result<Op, SandboxError> {
-    let attributes = NOSUID | NODEV | NOEXEC | if read_only { RDONLY } else { 0 };
+    let no_devices = if path.starts_with("/dev") { 0 } else { NODEV };
+    let attributes = NOSUID | no_devices | NOEXEC | if read_only { RDONLY } else { 0 };
     Ok(Op::Attributes { path: text(path.as_os_str())?, attributes })
 }
 

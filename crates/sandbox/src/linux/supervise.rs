@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -28,8 +30,9 @@ pub(crate) trait Process {
     }
     /// Takes what it tells.
     fn listen(&mut self) {}
-    /// Returns what the whole tree has used so far, where that can be seen.
-    fn spent(&mut self) -> Option<Spent>;
+    /// Returns what the whole tree has used so far, where that can be seen. Memory is counted exactly only when it could
+    /// be more than this.
+    fn spent(&mut self, memory: Option<u64>) -> Option<Spent>;
 }
 
 /// What was seen of a command.
@@ -75,13 +78,17 @@ impl Bounds {
     /// only as fast as there are processors.
     fn pause(&self, spent: Spent) -> Option<Duration> {
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
-        let cpu = self.cpu.map(|limit| (limit.saturating_sub(spent.cpu) / processors).max(SHORTEST_PAUSE));
+        let cpu = self
+            .cpu
+            .map(|limit| (limit.saturating_sub(spent.cpu) / processors).clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
         let memory = self.memory.map(|_| MEMORY_PAUSE);
         cpu.into_iter().chain(memory).min()
     }
 }
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+/// A process that lives and dies between two looks, and that nobody waits for, is not seen.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 const MEMORY_PAUSE: Duration = Duration::from_millis(25);
 
 /// Watches until everything is over.
@@ -92,6 +99,9 @@ pub(crate) fn watch(
     bounds: &Bounds,
 ) -> Result<Watched, Errno> {
     let started = Instant::now();
+    // Whoever takes the output may keep us waiting; the deadline does not wait.
+    let _watchdog =
+        observer.as_ref().and(bounds.deadline).map(|deadline| Watchdog::new(process.pidfd(), deadline));
     let Ours { mut input, output, mut error } = streams;
     let mut output = Some(output);
     let mut captures = [(Capture::default(), 0), (Capture::default(), 0)];
@@ -101,14 +111,16 @@ pub(crate) fn watch(
     let mut next_look = bounds.pause(Spent::default()).map(|pause| started + pause);
     let mut buffer = vec![0; 64 << 10];
 
-    while !over || output.is_some() || error.is_some() {
+    // What is left in the pipes at the end is taken; that somebody outside still holds one is not waited for.
+    let mut left = false;
+    while !over || left {
         let now = Instant::now();
         if !timed_out && bounds.deadline.is_some_and(|deadline| now >= deadline) {
             timed_out = true;
             kill(process);
         }
         if !over && next_look.is_some_and(|look| now >= look) {
-            let spent = process.spent().unwrap_or_default();
+            let spent = process.spent(bounds.memory).unwrap_or_default();
             out_of_cpu |= bounds.cpu.is_some_and(|limit| spent.cpu > limit);
             out_of_memory |= bounds.memory.is_some_and(|limit| spent.memory > limit);
             let exhausted = out_of_cpu || out_of_memory;
@@ -140,7 +152,9 @@ pub(crate) fn watch(
         if !over {
             polled.extend(input.wants().map(|(fd, flags)| (Source::Input, PollFd::new(fd, flags))));
         }
+        let wait = if over { Some(Duration::ZERO) } else { wait };
         let ready = ready(&mut polled, wait)?;
+        left = ready.iter().any(|source| matches!(source, Source::End | Source::Error | Source::Output));
         for source in ready {
             match source {
                 Source::End => over = true,
@@ -175,7 +189,9 @@ pub(crate) fn watch(
     let (ending, mut usage) = process.ending();
     usage.wall = started.elapsed();
     let [(stdout, _), (stderr, _)] = captures;
-    let ending = if timed_out { Ending::TimedOut } else { ending };
+    let by_watchdog = ending == Ending::Signalled(libc::SIGKILL)
+        && bounds.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let ending = if timed_out || by_watchdog { Ending::TimedOut } else { ending };
     Ok(Watched { ending, usage, stdout, stderr, out_of_cpu, out_of_memory })
 }
 
@@ -202,6 +218,33 @@ fn ready(polled: &mut [(Source, PollFd<'_>)], wait: Option<Duration>) -> Result<
     Ok(some.map(|((source, _), _)| *source).collect())
 }
 
+/// Kills at the deadline, from a thread of its own.
+struct Watchdog(Option<Sender<()>>, Option<JoinHandle<()>>);
+
+impl Watchdog {
+    fn new(pidfd: BorrowedFd<'_>, deadline: Instant) -> Self {
+        let (called_off, waiting) = channel::<()>();
+        let bite = pidfd.try_clone_to_owned().ok().and_then(|pidfd| {
+            let work = move || {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if waiting.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
+                    // Fails only when it is already over.
+                    let _sent = pidfd_send_signal(&pidfd, Signal::KILL);
+                }
+            };
+            std::thread::Builder::new().spawn(work).ok()
+        });
+        Self(Some(called_off), bite)
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        drop(self.0.take());
+        let _ended = self.1.take().map(JoinHandle::join);
+    }
+}
+
 fn kill(process: &dyn Process) {
     // Fails only when it is already over.
     let _sent = pidfd_send_signal(process.pidfd(), Signal::KILL);
@@ -225,9 +268,8 @@ impl Feed {
                     self.rest.extend_from_slice(buffer.get(..length).unwrap_or_default());
                 }
                 Some(Err(Errno::AGAIN | Errno::INTR)) => return,
-                // The end of what is typed is typed too.
                 Some(Ok(_)) => {
-                    self.rest.push(END_OF_TRANSMISSION);
+                    self.rest.extend(self.end);
                     self.from = None;
                 }
                 Some(Err(_)) | None => self.from = None,
@@ -247,12 +289,9 @@ impl Feed {
     }
 }
 
-/// What a terminal reads as the end of its input.
-const END_OF_TRANSMISSION: u8 = 4;
-
-/// Reads what there is; returns whether more may come.
+/// Reads what there is, but for a while only: there is more to look after. Returns whether more may come.
 fn drain(pipe: BorrowedFd<'_>, buffer: &mut [u8], mut take: impl FnMut(&[u8]) -> ControlFlow<()>) -> bool {
-    loop {
+    for _ in 0..READS_PER_TURN {
         match rustix::io::read(pipe, &mut *buffer) {
             Ok(0) => return false,
             // Whoever takes it has had enough: the command learns of it as of any pipe that nobody reads.
@@ -262,4 +301,7 @@ fn drain(pipe: BorrowedFd<'_>, buffer: &mut [u8], mut take: impl FnMut(&[u8]) ->
             Err(_) => return false,
         }
     }
+    true
 }
+
+const READS_PER_TURN: usize = 16;

@@ -1,10 +1,10 @@
 //! Joining what was asked for with what was seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ringfence_policy::Limits;
+use ringfence_policy::{Direction, Floor, Limits};
 
 use super::{Entry, Landlock, Network, Plan, ProcessLimit, Resource};
 use crate::error::SandboxError;
@@ -52,6 +52,17 @@ impl Seen {
                 return Err(SandboxError::Inexpressible {
                     what: "writing to `/`: grant the folders below it".into(),
                 });
+            }
+            let direction = if tree.access.write { Direction::Write } else { Direction::Read };
+            let named = spec.named.iter().map(PathBuf::as_path);
+            if let Some((line, _)) = Floor::denies_unless_named(&found.real, direction, &named) {
+                let error = std::io::Error::other(format!(
+                    "it leads to `{}`, and `{}` ({}) is on the always-deny floor until it is named itself",
+                    found.real.display(),
+                    line.pattern,
+                    line.kind
+                ));
+                return Err(SandboxError::Path { path: tree.path.clone(), error });
             }
             if let Some(own) = OWN.iter().find(|own| found.real.starts_with(own)) {
                 let error = std::io::Error::other(format!("a sandbox has a `{own}` of its own"));
@@ -157,7 +168,6 @@ impl Plan {
         let all: Vec<&Entry> = base.iter().chain(&root).collect();
         let landlock = Landlock::new(&all, &executables, spec.any_binary);
         let program = seen.programs.first().map(|program| program.found.real.clone()).unwrap_or_default();
-        let sensitive = seen.sensitive.iter().map(|one| (one.path.clone(), one.identity)).collect();
         let guarded =
             seen.trees.iter().filter(|(found, access)| access.write && found.kind == Kind::Directory);
         Ok(Self {
@@ -165,7 +175,11 @@ impl Plan {
             environment: environment(spec, &seen.programs),
             directory,
             landlock,
-            seccomp: Profile { unix_sockets: spec.unix_sockets, observe: spec.observe },
+            seccomp: Profile {
+                unix_sockets: spec.unix_sockets,
+                observe: spec.observe,
+                counted_memory: false,
+            },
             process_limits: process_limits(&limits),
             limits,
             asked: spec.limits,
@@ -175,7 +189,7 @@ impl Plan {
             program: asked_or(program, seen),
             root,
             base,
-            sensitive,
+            sensitive: seen.sensitive.clone(),
             named: spec.named.clone(),
         })
     }
@@ -214,7 +228,7 @@ fn with_defaults(limits: &Limits) -> Limits {
 }
 
 fn process_limits(limits: &Limits) -> Vec<ProcessLimit> {
-    let mut all = vec![ProcessLimit { resource: Resource::Core, value: 0 }];
+    let mut all = vec![ProcessLimit { resource: Resource::Core, value: 1 }];
     let mut add =
         |resource, value: Option<u64>| all.extend(value.map(|value| ProcessLimit { resource, value }));
     add(Resource::Cpu, limits.cpu.map(|span| span.duration().as_millis().div_ceil(1000) as u64));
@@ -410,26 +424,24 @@ impl Layout {
 
 /// Covers what is on the floor inside granted trees.
 fn protect(layout: &mut Layout, seen: &Seen) {
-    let mut done: Vec<&Path> = Vec::new();
+    let mut done: HashSet<&Path> = HashSet::new();
     let programs: Vec<&Path> =
         seen.programs.iter().flat_map(Program::all).map(|program| program.found.real.as_path()).collect();
     for one in &seen.sensitive {
         // A link leads elsewhere: what it leads to is judged where it is.
-        if one.kind == Kind::Other
-            || done.contains(&one.path.as_path())
-            || programs.iter().any(|path| path.starts_with(&one.path))
-        {
+        if one.kind == Kind::Link || !done.insert(&one.path) {
             continue;
         }
-        let file = one.kind == Kind::File;
+        let file = one.kind != Kind::Directory;
         let path = one.path.clone();
+        let holds_program = programs.iter().any(|program| program.starts_with(&path));
+        let access = Access { execute: holds_program, ..Access::READ };
         layout.entries.push(match one.treatment {
-            Treatment::Hide => Entry::Hidden { path, file },
-            Treatment::ReadOnly => {
-                Entry::Bind { path, access: Access::READ, file, identity: one.identity, protected: true }
+            Treatment::Hide if !holds_program => Entry::Hidden { path, file },
+            Treatment::Hide | Treatment::ReadOnly => {
+                Entry::Bind { path, access, file, identity: one.identity, protected: true }
             }
         });
-        done.push(&one.path);
     }
 }
 

@@ -68,9 +68,11 @@ impl Landlock {
 
     /// Returns the rules for a confiner that leaves the whole machine in sight: nothing is allowed on `/` itself.
     pub(crate) fn without_the_root(&self, plan: &super::Plan) -> Vec<Rule> {
+        let any_program = self.rules.iter().any(|rule| rule.path == Path::new("/") && rule.access.execute);
         let binds = plan.base.iter().chain(&plan.root).filter_map(|entry| match entry {
             Entry::Bind { path, access, file, .. } => {
-                Some(Rule { path: path.clone(), access: Access { execute: false, ..*access }, file: *file })
+                let execute = access.execute && any_program;
+                Some(Rule { path: path.clone(), access: Access { execute, ..*access }, file: *file })
             }
             Entry::File { path, content } if !content.is_empty() => {
                 Some(Rule { path: path.clone(), access: Access::READ, file: true })

@@ -21,7 +21,7 @@ pub(crate) use build::base;
 pub(crate) use build::tests::example;
 pub use landlock::{Landlock, Rule};
 
-use crate::host::Identity;
+use crate::host::{Identity, Sensitive};
 use crate::seccomp::Profile;
 use crate::spec::Access;
 
@@ -61,7 +61,7 @@ pub struct Plan {
     #[serde(skip)]
     pub(crate) asked: Limits,
     #[serde(skip)]
-    pub(crate) sensitive: Vec<(PathBuf, Identity)>,
+    pub(crate) sensitive: Vec<Sensitive>,
     #[serde(skip)]
     pub(crate) named: Vec<PathBuf>,
 }
@@ -163,7 +163,8 @@ pub struct ProcessLimit {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resource {
-    /// Core files, always none.
+    /// Core files, always none: one byte is less than any, and also keeps a program of the machine from being started
+    /// for a crash.
     Core,
     /// Seconds of processor time.
     Cpu,

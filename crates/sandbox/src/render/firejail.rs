@@ -22,6 +22,11 @@ pub fn firejail(plan: &Plan, inner: &Path, plan_descriptor: usize) -> Result<Vec
         "--dbus-user=none",
         "--dbus-system=none",
         "--nogroups",
+        "--ipc-namespace",
+        "--keep-var-tmp",
+        "--writable-var",
+        // Landlock does not hold back changes of modes, owners and times.
+        "--read-only=/",
         "--deterministic-exit-code",
         "--deterministic-shutdown",
     ]

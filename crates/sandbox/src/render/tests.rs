@@ -89,6 +89,10 @@ fn for_firejail() {
     --dbus-user=none
     --dbus-system=none
     --nogroups
+    --ipc-namespace
+    --keep-var-tmp
+    --writable-var
+    --read-only=/
     --deterministic-exit-code
     --deterministic-shutdown
     --keep-fd=5

@@ -42,6 +42,9 @@ impl Architecture {
 pub struct Profile {
     /// Lets `socket(AF_UNIX)` through.
     pub unix_sockets: bool,
+    /// Lets memory be made that only a control group counts: memory files and the shared memory of System V.
+    #[serde(default)]
+    pub counted_memory: bool,
     /// Has every refusal told to the supervisor, which answers it: slower, and then the report says what was refused.
     pub observe: bool,
 }
@@ -70,8 +73,10 @@ enum Check {
     Personality,
     /// Only families of sockets that a network namespace confines.
     Socket,
-    /// Only pairs of Unix sockets.
+    /// Only pairs of Unix sockets that reach nothing but each other.
     SocketPair,
+    /// Memory that outlives a process or belongs to none: only where a control group counts it.
+    UncountedMemory,
 }
 
 const EPERM: u16 = 1;

@@ -40,7 +40,9 @@ const TERMINAL_REQUESTS: [u32; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
 const AF_UNIX: u32 = 1;
 const AF_INET: u32 = 2;
 const AF_INET6: u32 = 10;
+const SOCK_STREAM: u32 = 1;
 const SOCK_RAW: u32 = 3;
+const SOCK_SEQPACKET: u32 = 5;
 const SOCKET_TYPE: u32 = 0xf;
 /// The family's own choice, TCP and UDP; no MPTCP, which passes rules made for TCP, and nothing rarer.
 const PROTOCOLS: [u32; 3] = [0, 6, 17];
@@ -202,6 +204,7 @@ fn judge(check: Check, profile: Profile) -> Vec<Instruction> {
             judged.extend([allow(), refuse(EPERM)]);
             judged
         }
+        Check::MemoryFile if !profile.counted_memory => vec![refuse(ENOSYS)],
         Check::MemoryFile => {
             vec![load_argument(1), jump_if(JUMP_SET, MFD_NOEXEC_SEAL, 1, 0), refuse(EACCES), allow()]
         }
@@ -221,9 +224,21 @@ fn judge(check: Check, profile: Profile) -> Vec<Instruction> {
             judged
         }
         Check::Socket => socket(profile),
+        // A pair of datagram sockets could be sent from one of them to any other socket that has a name.
         Check::SocketPair => {
-            vec![load_argument(0), jump_if(JUMP_EQUAL, AF_UNIX, 1, 0), refuse(EAFNOSUPPORT), allow()]
+            let mut judged = vec![
+                load_argument(0),
+                jump_if(JUMP_EQUAL, AF_UNIX, 1, 0),
+                refuse(EAFNOSUPPORT),
+                load_argument(1),
+                Instruction { code: AND, if_true: 0, if_false: 0, value: SOCKET_TYPE },
+            ];
+            judged.extend(any_of(&[SOCK_STREAM, SOCK_SEQPACKET]));
+            judged.extend([refuse(EPERM), allow()]);
+            judged
         }
+        Check::UncountedMemory if profile.counted_memory => vec![allow()],
+        Check::UncountedMemory => vec![refuse(ENOSYS)],
     }
 }
 
@@ -313,10 +328,16 @@ mod tests {
 
     #[test]
     fn judges_arguments() {
+        let counted = Profile { counted_memory: true, ..Profile::default() };
         let (base, with_unix) = (
-            program(Profile::default(), Architecture::X86_64),
-            program(Profile { unix_sockets: true, ..Profile::default() }, Architecture::X86_64),
+            program(counted, Architecture::X86_64),
+            program(Profile { unix_sockets: true, ..counted }, Architecture::X86_64),
         );
+        let uncounted = program(Profile::default(), Architecture::X86_64);
+        for number in [29, 64, 68, 319] {
+            assert_eq!(verdict(&uncounted, X86, number, [0, 9, 0, 0, 0, 0]), RET_ERRNO | 38, "{number}");
+            assert_eq!(verdict(&base, X86, number, [0, 9, 0, 0, 0, 0]), RET_ALLOW, "{number}");
+        }
         let errno = |code: u16| RET_ERRNO | u32::from(code);
         #[rustfmt::skip]
         let cases = [
@@ -339,6 +360,9 @@ mod tests {
             ("socket",       [40, 1, 0, 0, 0, 0],                               errno(EAFNOSUPPORT)),
             ("socket",       [0x1_0000_0001, 1, 0, 0, 0, 0],                    errno(EAFNOSUPPORT)),
             ("socketpair",   [1, 1, 0, 0, 0, 0],                                RET_ALLOW),
+            ("socketpair",   [1, 5 | 0o2000000, 0, 0, 0, 0],                    RET_ALLOW),
+            ("socketpair",   [1, 2, 0, 0, 0, 0],                                errno(EPERM)),
+            ("socketpair",   [1, 3, 0, 0, 0, 0],                                errno(EPERM)),
             ("socketpair",   [2, 1, 0, 0, 0, 0],                                errno(EAFNOSUPPORT)),
             ("ioctl",        [0, 0x5401, 0, 0, 0, 0],                           RET_ALLOW),
             ("ioctl",        [0, 0x5412, 0, 0, 0, 0],                           errno(EPERM)),

@@ -53,6 +53,7 @@ pub(crate) fn example() -> Plan {
         path: path.into(),
         kind,
         identity: Identity { device: 1, inode: 7 },
+        made: None,
         treatment,
     };
     seen.sensitive = vec![
