@@ -61,7 +61,10 @@ pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<V
                 continue;
             }
             Err(_) => {
-                sensitive.extend(seen(&folder, Kind::Directory, Treatment::Hide));
+                // One so deep that it has no path any more is in one that has.
+                let top = || folder.ancestors().find(|above| above.parent() == Some(root));
+                let closed = seen(&folder, Kind::Directory, Treatment::Hide);
+                sensitive.extend(closed.or_else(|| seen(top()?, Kind::Directory, Treatment::Hide)));
                 continue;
             }
         };
