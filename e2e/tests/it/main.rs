@@ -1,0 +1,18 @@
+//! The real command against real escapes, and the programs that must work inside.
+//!
+//! `RINGFENCE_TEST_BACKENDS` names the backends that must be there (comma list, `native` when unset); one that is
+//! named and missing fails. `RINGFENCE_BIN` names the command when it is not the one of this workspace.
+
+#![cfg(test)]
+#![expect(unsafe_code, reason = "terminals and inherited descriptors have no safe interface")]
+
+mod binary;
+mod cell;
+mod matrix;
+mod report;
+mod session;
+mod sys;
+mod table;
+mod user;
+mod verdict;
+mod weak;

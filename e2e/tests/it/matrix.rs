@@ -1,0 +1,150 @@
+//! Every probe × every backend × root and an ordinary user, and once with no sandbox, where each must get out.
+
+use std::fs::File;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use ringfence_e2e::{Needs, Probe, probes};
+
+use crate::cell::{self, Column};
+use crate::report::Report;
+use crate::session::Session;
+use crate::sys;
+use crate::user::User;
+use crate::verdict::Verdict;
+use crate::weak;
+
+#[test]
+fn unconfined_as_root() {
+    column(Column::Unconfined, User::Root);
+}
+
+#[test]
+fn unconfined_as_user() {
+    column(Column::Unconfined, User::Ordinary);
+}
+
+#[test]
+fn native_as_root() {
+    column(Column::Backend("native"), User::Root);
+}
+
+#[test]
+fn native_as_user() {
+    column(Column::Backend("native"), User::Ordinary);
+}
+
+#[test]
+fn bwrap_as_root() {
+    column(Column::Backend("bwrap"), User::Root);
+}
+
+#[test]
+fn bwrap_as_user() {
+    column(Column::Backend("bwrap"), User::Ordinary);
+}
+
+#[test]
+fn firejail_as_root() {
+    column(Column::Backend("firejail"), User::Root);
+}
+
+#[test]
+fn firejail_as_user() {
+    column(Column::Backend("firejail"), User::Ordinary);
+}
+
+/// Whether `RINGFENCE_TEST_BACKENDS` names the backend.
+pub(crate) fn asked(backend: &str) -> bool {
+    let named = std::env::var("RINGFENCE_TEST_BACKENDS").unwrap_or_else(|_| "native".to_owned());
+    named.split(',').any(|name| name.trim() == backend)
+}
+
+/// One column at a time: the limits of time and of processes are real.
+pub(crate) fn alone() -> File {
+    let lock = File::create(format!("/var/tmp/rf-e2e-{}.lock", sys::uid())).unwrap();
+    lock.lock().unwrap();
+    lock
+}
+
+fn column(column: Column<'_>, user: User) {
+    let title = match column {
+        Column::Backend(backend) if !asked(backend) => {
+            println!("`{backend}` is not in RINGFENCE_TEST_BACKENDS");
+            return;
+        }
+        Column::Backend(backend) => format!("{backend}-{}", user.name()),
+        Column::Unconfined => format!("unconfined-{}", user.name()),
+    };
+    let _alone = alone();
+    let Some(session) = Session::new(user) else {
+        println!("{title}: these tests do not run as root, so nothing runs as root");
+        return;
+    };
+    // One or some by name, when looking into a cell.
+    let only = std::env::var("RINGFENCE_TEST_PROBES").unwrap_or_default();
+    let wanted: Vec<&Probe> = probes().filter(|probe| probe.name.contains(&only)).collect();
+    let (next, report) = (AtomicUsize::new(0), Mutex::new(Report::new(title)));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(probe) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let verdict = cell::run(&session, column, probe);
+                    let (verdict, right) = expected(column, user, probe, verdict);
+                    report.lock().unwrap().add(probe, verdict, right);
+                }
+            });
+        }
+    });
+    report.into_inner().unwrap().conclude();
+}
+
+/// Whether a verdict is what must be.
+fn expected(
+    column: Column<'_>,
+    user: User,
+    probe: &Probe,
+    verdict: Verdict,
+) -> (Verdict, Result<(), String>) {
+    let right = match (column, &verdict) {
+        (_, Verdict::Absent(_)) | (Column::Unconfined, Verdict::Escaped(_)) => Ok(()),
+        (Column::Unconfined, Verdict::Confined(reason)) => {
+            let (root, kernel) = match probe.needs {
+                Needs::Nothing => (false, false),
+                Needs::Kernel => (false, true),
+                Needs::Root => (true, false),
+                Needs::RootAndKernel => (true, true),
+            };
+            if root && user == User::Ordinary {
+                Ok(())
+            } else if kernel && lacks(reason) {
+                return (Verdict::Absent(reason.clone()), Ok(()));
+            } else {
+                Err("must escape where nothing confines it".to_owned())
+            }
+        }
+        (Column::Backend(_), Verdict::Confined(_)) => Ok(()),
+        (Column::Backend(backend), Verdict::Escaped(_)) => match weak::reason(backend, probe.name) {
+            Some(_) => Ok(()),
+            None => Err("must be confined".to_owned()),
+        },
+        (_, Verdict::Broken(_)) => Err("could not be tried".to_owned()),
+    };
+    (verdict, right)
+}
+
+/// Whether a reason says that this kernel has no such thing.
+fn lacks(reason: &str) -> bool {
+    [
+        libc::ENOSYS,
+        libc::ENOENT,
+        libc::ENODEV,
+        libc::ENXIO,
+        libc::EAFNOSUPPORT,
+        libc::EPROTONOSUPPORT,
+        libc::ESOCKTNOSUPPORT,
+    ]
+    .iter()
+    .any(|code| reason == std::io::Error::from_raw_os_error(*code).to_string())
+}
