@@ -68,10 +68,13 @@ fn sockets(scene: &Scene, token: &str, name: &str, found: &mut Scene) -> io::Res
     });
     let granted = scene.text("granted").unwrap_or_default();
     let cwd = std::env::current_dir()?;
-    for (key, path) in [("socket", cwd.join("canary.sock")), ("granted-socket", format!("{granted}/canary.sock").into())]
+    for (key, path) in
+        [("socket", cwd.join("canary.sock")), ("granted-socket", format!("{granted}/canary.sock").into())]
     {
         found.set(key, path.display());
-        answering(UnixListener::bind(path)?, token, |listener| listener.accept().map(|(stream, _)| stream.into()));
+        answering(UnixListener::bind(path)?, token, |listener| {
+            listener.accept().map(|(stream, _)| stream.into())
+        });
     }
     let path = cwd.join("datagram.sock");
     found.set("datagram", path.display());

@@ -32,7 +32,9 @@ pub(crate) const PROBES: &[Probe] = &[
         said(Command::new("/bin/sh").args(["-c", "\"$0\" say"]).arg(copy), PAYLOAD)
     })
     .flags(&["--exec", "/bin/sh"]),
-    program("exec::dropped_copy", |scene| said(Command::new(dropped(&scene.work("copy")?)?).arg("say"), PAYLOAD)),
+    program("exec::dropped_copy", |scene| {
+        said(Command::new(dropped(&scene.work("copy")?)?).arg("say"), PAYLOAD)
+    }),
     program("exec::dropped_in_tmp", |scene| {
         said(Command::new(dropped(Path::new(scene.text("tmp-program")?))?).arg("say"), PAYLOAD)
     }),
@@ -58,7 +60,9 @@ pub(crate) const PROBES: &[Probe] = &[
         said(Command::new(loader()?).arg(copy).arg("say"), PAYLOAD)
     }),
     program("exec::loader_undeclared", |_| said(Command::new(loader()?).arg("/usr/bin/id"), "uid=")),
-    program("exec::loader_readable", |scene| said(Command::new(loader()?).arg(scene.expand("{ro}/id")), "uid=")),
+    program("exec::loader_readable", |scene| {
+        said(Command::new(loader()?).arg(scene.expand("{ro}/id")), "uid=")
+    }),
     program("exec::readable", |scene| said(&mut Command::new(scene.expand("{ro}/id")), "uid=")),
     program("exec::memfd", |_| by_descriptor(&memfd(0)?)),
     program("exec::memfd_exec_flag", |_| by_descriptor(&memfd(0x10)?)),
@@ -74,7 +78,9 @@ pub(crate) const PROBES: &[Probe] = &[
         let number = scene.number::<i32>("inherited-program")?;
         by_descriptor(&owned(call!(fcntl, number, libc::F_DUPFD_CLOEXEC, 3)?))
     }),
-    program("exec::overwrite_declared", overwrite_declared).flags(&["--exec", "{work}/bin/tool"]).or_refused(),
+    program("exec::overwrite_declared", overwrite_declared)
+        .flags(&["--exec", "{work}/bin/tool"])
+        .or_refused(),
     program("exec::map_dropped", map_dropped),
 ];
 
@@ -85,7 +91,8 @@ const fn program(name: &'static str, call: fn(&Scene) -> Outcome) -> Probe {
 /// Starts it and looks for a word it prints.
 fn said(command: &mut Command, word: &str) -> Outcome {
     let output = command.stdin(Stdio::null()).output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     match String::from_utf8_lossy(&output.stdout).contains(word) {
         true => Ok(format!("it ran and said {word}")),
         false => confined(format!("{}: {}", output.status, text.trim())),

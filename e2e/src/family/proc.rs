@@ -3,6 +3,8 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
+use std::thread;
+use std::time::Duration;
 
 use crate::probe::{Needs, Outcome, Probe, Stop, confined, token_in};
 use crate::scene::Scene;
@@ -36,7 +38,8 @@ pub(crate) const PROBES: &[Probe] = &[
     })
     .word(),
     Probe::new("proc::signal", |scene| done(call!(kill, pid(scene)?, 0))).word(),
-    Probe::new("proc::signal_thread", |scene| done(sys!(libc::SYS_tgkill, pid(scene)?, pid(scene)?, 0))).word(),
+    Probe::new("proc::signal_thread", |scene| done(sys!(libc::SYS_tgkill, pid(scene)?, pid(scene)?, 0)))
+        .word(),
     Probe::new("proc::signal_queue", signal_queue).word(),
     Probe::new("proc::signal_group", |scene| done(call!(killpg, pid(scene)?, 0))).word(),
     Probe::new("proc::pidfd_open", |scene| done(sys!(libc::SYS_pidfd_open, pid(scene)?, 0))).word(),
@@ -58,7 +61,8 @@ pub(crate) const PROBES: &[Probe] = &[
     })
     .word(),
     Probe::new("proc::compare", |scene| done(sys!(libc::SYS_kcmp, pid(scene)?, pid(scene)?, 0, 0, 0))).word(),
-    Probe::new("proc::move_pages", |scene| done(sys!(libc::SYS_move_pages, pid(scene)?, 0, 0, 0, 0, 0))).word(),
+    Probe::new("proc::move_pages", |scene| done(sys!(libc::SYS_move_pages, pid(scene)?, 0, 0, 0, 0, 0)))
+        .word(),
     Probe::new("proc::lock_list", |scene| {
         let (mut head, mut length) = (0_usize, 0_usize);
         done(sys!(libc::SYS_get_robust_list, pid(scene)?, &raw mut head, &raw mut length))
@@ -100,12 +104,22 @@ fn pidfd_getfd(scene: &Scene) -> Outcome {
     let process = owned(sys!(libc::SYS_pidfd_open, pid(scene)?, 0)?);
     let stolen = sys!(libc::SYS_pidfd_getfd, process.as_raw_fd(), scene.number::<i32>("fd")?, 0)?;
     let mut bytes = vec![0; 256];
-    call!(pread, owned(stolen).as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), 0).map(|_| token_in(&bytes))?
+    call!(pread, owned(stolen).as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), 0)
+        .map(|_| token_in(&bytes))?
 }
 
 fn ptrace(scene: &Scene, how: libc::c_uint) -> Outcome {
     let pid = pid(scene)?;
-    sys!(libc::SYS_ptrace, how, pid, 0, 0)?;
+    // Another probe may be attached at the moment.
+    let mut attached = sys!(libc::SYS_ptrace, how, pid, 0, 0);
+    for _ in 0..10 {
+        if attached.is_ok() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(30));
+        attached = sys!(libc::SYS_ptrace, how, pid, 0, 0);
+    }
+    attached?;
     if how == libc::PTRACE_ATTACH {
         let mut status = 0;
         call!(waitpid, pid, &raw mut status, libc::__WALL)?;

@@ -12,7 +12,9 @@ pub(crate) const PROBES: &[Probe] = &[
     terminal("tty::type_stdin", |_| typed(0, libc::TIOCSTI)),
     terminal("tty::type_stdout", |_| typed(1, libc::TIOCSTI)),
     terminal("tty::type_stderr", |_| typed(2, libc::TIOCSTI)),
-    terminal("tty::type_high_bits", |_| (0..3).map(|fd| typed(fd, HIGH | libc::TIOCSTI)).fold(NEVER(), first)),
+    terminal("tty::type_high_bits", |_| {
+        (0..3).map(|fd| typed(fd, HIGH | libc::TIOCSTI)).fold(NEVER(), first)
+    }),
     terminal("tty::type_dev_tty", |_| typed_into("/dev/tty")),
     terminal("tty::type_path", |scene| typed_into(scene.text("terminal")?)),
     terminal("tty::write_dev_tty", |_| written("/dev/tty")),
@@ -86,6 +88,7 @@ fn session(_: &Scene) -> Outcome {
 fn virtual_console() -> Outcome {
     let console = opened("/dev/tty0")?;
     // Subcode 6: which shift keys are down. Others paste into the console's input.
-    sys!(libc::SYS_ioctl, console.as_raw_fd(), libc::TIOCLINUX, [6_u8].as_ptr())?;
+    let mut answer = [6_u8];
+    sys!(libc::SYS_ioctl, console.as_raw_fd(), libc::TIOCLINUX, answer.as_mut_ptr())?;
     Ok("the console".to_owned())
 }

@@ -295,7 +295,8 @@ fn on_terminal(command: &mut Command, terminal: Terminal) -> Ended {
 
 /// Kills whoever started the probe, and watches whether its file still grows.
 fn outlives(command: &mut Command, path: &Path) -> Verdict {
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let start = Instant::now();
     while length(path) < 2 {
         if start.elapsed() > Duration::from_secs(10) {

@@ -85,7 +85,8 @@ impl Session {
             scene.set(&key, number);
         }
 
-        let loose = vec![PathBuf::from(format!("/tmp/{name}-secret")), PathBuf::from(format!("/tmp/{token}"))];
+        let loose =
+            vec![PathBuf::from(format!("/tmp/{name}-secret")), PathBuf::from(format!("/tmp/{token}"))];
         for file in &loose {
             fs::write(file, &token).unwrap();
             lchown(file, Some(ids.0), Some(ids.1)).unwrap();
@@ -200,5 +201,7 @@ fn python_library() -> String {
     let output = Command::new("/usr/bin/python3")
         .args(["-I", "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"])
         .output();
-    output.map_or("/usr/lib/python3".to_owned(), |output| String::from_utf8(output.stdout).unwrap().trim().to_owned())
+    output.map_or("/usr/lib/python3".to_owned(), |output| {
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    })
 }

@@ -10,7 +10,9 @@ fn covers_every_family() {
     for probe in probes() {
         *families.entry(probe.family()).or_default() += 1;
     }
-    for family in ["env", "exec", "fs", "inject", "ipc", "kernel", "net", "proc", "protect", "resource", "tty"] {
+    for family in
+        ["env", "exec", "fs", "inject", "ipc", "kernel", "net", "proc", "protect", "resource", "tty"]
+    {
         assert!(families.get(family).is_some_and(|count| *count >= 5), "{family}: {families:?}");
     }
     assert!(probes().count() >= 100, "{families:?}");

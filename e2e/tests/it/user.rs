@@ -31,7 +31,11 @@ impl User {
         }
         let (uid, gid) = ordinary();
         let mut command = Command::new("setpriv");
-        command.arg(format!("--reuid={uid}")).arg(format!("--regid={gid}")).args(["--clear-groups", "--", program]);
+        command.arg(format!("--reuid={uid}")).arg(format!("--regid={gid}")).args([
+            "--clear-groups",
+            "--",
+            program,
+        ]);
         command
     }
 
@@ -45,7 +49,8 @@ impl User {
 
 fn ordinary() -> (u32, u32) {
     if number("id", &["-u", NAME]).is_none() {
-        let made = Command::new("useradd").args(["--create-home", "--shell", "/bin/sh", NAME]).output().unwrap();
+        let made =
+            Command::new("useradd").args(["--create-home", "--shell", "/bin/sh", NAME]).output().unwrap();
         // Another test may have been faster.
         assert!(made.status.success() || number("id", &["-u", NAME]).is_some(), "{made:?}");
     }

@@ -70,7 +70,9 @@ pub(crate) fn judge(probe: &Probe, scene: &Scene, ended: &Ended, token: &str) ->
     }
     if let Some(claim) = ended.line("escaped:") {
         return match probe.proof {
-            Proof::Token | Proof::Word => Verdict::Broken(format!("claims `{}` without the secret", claim.trim())),
+            Proof::Token | Proof::Word => {
+                Verdict::Broken(format!("claims `{}` without the secret", claim.trim()))
+            }
             _ => Verdict::Confined(format!("nothing of it on the host (inside: {})", claim.trim())),
         };
     }
@@ -80,7 +82,9 @@ pub(crate) fn judge(probe: &Probe, scene: &Scene, ended: &Ended, token: &str) ->
     match (probe.ends, ended.code) {
         (_, Some(159)) => Verdict::Confined("killed by the system call filter".to_owned()),
         (Ends::Killed, Some(124)) => Verdict::Confined("the deadline passed".to_owned()),
-        (Ends::Killed, Some(code)) if code > 128 => Verdict::Confined(format!("killed by signal {}", code - 128)),
+        (Ends::Killed, Some(code)) if code > 128 => {
+            Verdict::Confined(format!("killed by signal {}", code - 128))
+        }
         (Ends::Refused, Some(3)) => Verdict::Confined(format!("refused: {}", ended.stderr.trim())),
         _ => Verdict::Broken(format!("{ended:?}")),
     }

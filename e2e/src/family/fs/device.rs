@@ -25,7 +25,9 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe::new("fs::device_userfaultfd", |_| first(&["/dev/userfaultfd"], Access::Both))
         .needs(Needs::RootAndKernel)
         .word(),
-    Probe::new("fs::device_vsock", |_| first(&["/dev/vsock"], Access::Read)).needs(Needs::RootAndKernel).word(),
+    Probe::new("fs::device_vsock", |_| first(&["/dev/vsock"], Access::Read))
+        .needs(Needs::RootAndKernel)
+        .word(),
     Probe::new("fs::device_screen", |_| first(&["/dev/vcs", "/dev/vcs1"], Access::Read))
         .needs(Needs::RootAndKernel)
         .word(),

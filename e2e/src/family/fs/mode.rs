@@ -38,9 +38,13 @@ pub(crate) const PROBES: &[Probe] = &[
         Ok("changed".to_owned())
     })
     .word(),
-    Probe::new("fs::setxattr_outside", |scene| set_xattr(scene.outside("victim")?, "user.probe", b"x")).word(),
-    Probe::new("fs::setxattr_readonly", |scene| set_xattr(scene.expand("{ro}/note"), "user.probe", b"x")).word(),
-    Probe::new("fs::setxattr_trusted", |scene| own_xattr(scene, "trusted.probe", b"x")).needs(Needs::Root).word(),
+    Probe::new("fs::setxattr_outside", |scene| set_xattr(scene.outside("victim")?, "user.probe", b"x"))
+        .word(),
+    Probe::new("fs::setxattr_readonly", |scene| set_xattr(scene.expand("{ro}/note"), "user.probe", b"x"))
+        .word(),
+    Probe::new("fs::setxattr_trusted", |scene| own_xattr(scene, "trusted.probe", b"x"))
+        .needs(Needs::Root)
+        .word(),
     Probe::new("fs::file_capability", |scene| own_xattr(scene, "security.capability", &CAPABILITY))
         .needs(Needs::Root)
         .word(),

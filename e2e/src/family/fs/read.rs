@@ -159,8 +159,14 @@ fn read_chroot_escape(scene: &Scene) -> Outcome {
 fn read_xattr(scene: &Scene) -> Outcome {
     let mut value = [0_u8; 256];
     let name = c("user.canary");
-    call!(getxattr, c(scene.outside("secret")?).as_ptr(), name.as_ptr(), value.as_mut_ptr().cast(), value.len())
-        .map(|_| token_in(&value))?
+    call!(
+        getxattr,
+        c(scene.outside("secret")?).as_ptr(),
+        name.as_ptr(),
+        value.as_mut_ptr().cast(),
+        value.len()
+    )
+    .map(|_| token_in(&value))?
 }
 
 fn watch_outside(scene: &Scene) -> Outcome {

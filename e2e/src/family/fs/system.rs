@@ -21,13 +21,19 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe::new("fs::sys_list", |_| many("/sys/class", 3)).word(),
     Probe::new("fs::sys_block", |_| many("/sys/block", 0)).word(),
     Probe::new("fs::sys_network", |_| many("/sys/class/net", 1)).word(),
-    Probe::new("fs::sys_write", |_| rewrite_first("/sys/block", "queue/read_ahead_kb")).needs(Needs::Root).word(),
+    Probe::new("fs::sys_write", |_| rewrite_first("/sys/block", "queue/read_ahead_kb"))
+        .needs(Needs::Root)
+        .word(),
     Probe::new("fs::cgroup_list", |_| many("/sys/fs/cgroup", 0)).word(),
     Probe::new("fs::cgroup_make", |_| cgroup_make()).needs(Needs::Root).word(),
     Probe::new("fs::cgroup_leave", |_| cgroup_leave()).needs(Needs::Root).word(),
     Probe::new("fs::proc_sys_write", |_| rewrite("/proc/sys/vm/swappiness")).needs(Needs::Root).word(),
-    Probe::new("fs::proc_core_pattern", |_| rewrite("/proc/sys/kernel/core_pattern")).needs(Needs::Root).word(),
-    Probe::new("fs::proc_modprobe", |_| rewrite("/proc/sys/kernel/modprobe")).needs(Needs::RootAndKernel).word(),
+    Probe::new("fs::proc_core_pattern", |_| rewrite("/proc/sys/kernel/core_pattern"))
+        .needs(Needs::Root)
+        .word(),
+    Probe::new("fs::proc_modprobe", |_| rewrite("/proc/sys/kernel/modprobe"))
+        .needs(Needs::RootAndKernel)
+        .word(),
     Probe::new("fs::proc_hotplug", |_| rewrite("/proc/sys/kernel/poweroff_cmd")).needs(Needs::Root).word(),
     Probe::new("fs::proc_sysrq", |_| opened_for_writing("/proc/sysrq-trigger"))
         .needs(Needs::RootAndKernel)
@@ -78,8 +84,10 @@ fn etc_passwd(_: &Scene) -> Outcome {
 }
 
 fn root_list(_: &Scene) -> Outcome {
-    let seen: Vec<&str> =
-        ["/root", "/home", "/boot", "/srv", "/opt", "/mnt"].into_iter().filter(|path| Path::new(path).exists()).collect();
+    let seen: Vec<&str> = ["/root", "/home", "/boot", "/srv", "/opt", "/mnt"]
+        .into_iter()
+        .filter(|path| Path::new(path).exists())
+        .collect();
     if seen.is_empty() { confined("none of the host's folders") } else { Ok(seen.join(" ")) }
 }
 

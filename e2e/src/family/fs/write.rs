@@ -56,8 +56,10 @@ pub(crate) const PROBES: &[Probe] = &[
         Ok("bound".to_owned())
     })
     .proof(OUTSIDE),
-    Probe::new("fs::write_readonly", |scene| write(scene.expand("{ro}/mark"))).proof(Proof::Made("{ro}/mark")),
-    Probe::new("fs::edit_readonly", |scene| write(scene.expand("{ro}/note"))).proof(Proof::Holds("{ro}/note")),
+    Probe::new("fs::write_readonly", |scene| write(scene.expand("{ro}/mark")))
+        .proof(Proof::Made("{ro}/mark")),
+    Probe::new("fs::edit_readonly", |scene| write(scene.expand("{ro}/note")))
+        .proof(Proof::Holds("{ro}/note")),
     Probe::new("fs::unlink_readonly", |scene| {
         fs::remove_file(scene.expand("{ro}/note"))?;
         Ok("removed".to_owned())
@@ -65,7 +67,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .proof(Proof::Gone("{ro}/note")),
     Probe::new("fs::rename_root", rename_root).proof(Proof::Made("{outside}/../moved")),
     Probe::new("fs::replace_root", replace_root).proof(Proof::Made("{outside}/../moved")),
-    Probe::new("fs::replace_command", replace_command).proof(Proof::Holds("{command}")),
+    Probe::new("fs::replace_command", replace_command).proof(Proof::Made("{command}.old")),
     Probe::new("fs::write_tmp", |scene| write(scene.text("tmp-mark")?)).proof(Proof::Holds("{tmp-mark}")),
     Probe::new("fs::write_shm", |scene| write(scene.text("shm-mark")?)).proof(Proof::Holds("{shm-mark}")),
     Probe::new("fs::write_var_tmp", |scene| write(scene.text("var-mark")?)).proof(Proof::Holds("{var-mark}")),
@@ -92,7 +94,8 @@ fn write_symlink_made(scene: &Scene) -> Outcome {
 }
 
 fn append_outside(scene: &Scene) -> Outcome {
-    let mut file = OpenOptions::new().append(true).custom_flags(libc::O_NOFOLLOW).open(scene.outside("victim")?)?;
+    let mut file =
+        OpenOptions::new().append(true).custom_flags(libc::O_NOFOLLOW).open(scene.outside("victim")?)?;
     file.write_all(PAYLOAD.as_bytes())?;
     Ok("appended".to_owned())
 }
@@ -129,6 +132,7 @@ fn replace_root(scene: &Scene) -> Outcome {
 fn replace_command(scene: &Scene) -> Outcome {
     let own = scene.work("own")?;
     setup(fs::write(&own, PAYLOAD))?;
+    fs::rename(scene.text("command")?, scene.expand("{command}.old"))?;
     fs::rename(&own, scene.text("command")?)?;
     Ok("replaced".to_owned())
 }

@@ -16,35 +16,51 @@ pub(crate) const PROBES: &[Probe] = &[
         &["cf", "x.tar", "--checkpoint=1", "--checkpoint-action=exec={touch} {mark}", "a"],
     )
     .prepare(file),
-    Probe::command("inject::tar_to_command", "tar", &["xf", "y.tar", "--to-command={touch} {mark}"]).prepare(archive),
-    Probe::command("inject::tar_compressor", "tar", &["cf", "x.tar", "-I", "{touch} {mark}", "a"]).prepare(file),
-    Probe::command("inject::tar_decompressor", "tar", &["xf", "y.tar", "--use-compress-program={work}/evil/z"])
-        .prepare(|scene| {
-            archive(scene)?;
-            super::script(scene, "evil/z")
-        }),
-    Probe::command("inject::tar_volume_script", "tar", &["cf", "x.tar", "-L", "10", "-F", "{touch} {mark}", "a"])
+    Probe::command("inject::tar_to_command", "tar", &["xf", "y.tar", "--to-command={touch} {mark}"])
+        .prepare(archive),
+    Probe::command("inject::tar_compressor", "tar", &["cf", "x.tar", "-I", "{touch} {mark}", "a"])
         .prepare(file),
-    Probe::command("inject::tar_remote_shell", "tar", &["cf", "host:x", "--rsh-command={work}/evil/rsh", "a"])
-        .prepare(|scene| {
-            file(scene)?;
-            super::script(scene, "evil/rsh")
-        }),
+    Probe::command(
+        "inject::tar_decompressor",
+        "tar",
+        &["xf", "y.tar", "--use-compress-program={work}/evil/z"],
+    )
+    .prepare(|scene| {
+        archive(scene)?;
+        super::script(scene, "evil/z")
+    }),
+    Probe::command(
+        "inject::tar_volume_script",
+        "tar",
+        &["cf", "x.tar", "-L", "10", "-F", "{touch} {mark}", "a"],
+    )
+    .prepare(file),
     Probe::command("inject::tar_read_outside", "tar", &["cPf", "-", "{outside}/secret"]).proof(Proof::Token),
     Probe::command("inject::tar_write_outside", "tar", &["xf", "y.tar", "-C", "{outside}", "mark"])
         .prepare(archive)
         .proof(OUTSIDE),
-    Probe::command("inject::tar_write_absolute", "tar", &["xPf", "y.tar", "--transform=s,^mark,{outside}/mark,"])
-        .prepare(archive)
-        .proof(OUTSIDE),
-    Probe::command("inject::zip_test_command", "zip", &["-T", "-TT", "{touch} {mark};:", "x.zip", "a"]).prepare(file),
-    Probe::command("inject::curl_read_outside", "curl", &["-s", "file://{outside}/secret"]).proof(Proof::Token),
+    Probe::command(
+        "inject::tar_write_absolute",
+        "tar",
+        &["xPf", "y.tar", "--transform=s,^mark,{outside}/mark,"],
+    )
+    .prepare(archive)
+    .proof(OUTSIDE),
+    Probe::command("inject::zip_test_command", "zip", &["-T", "-TT", "{touch} {mark};:", "x.zip", "a"])
+        .prepare(file),
+    Probe::command("inject::curl_read_outside", "curl", &["-s", "file://{outside}/secret"])
+        .proof(Proof::Token),
     Probe::command("inject::curl_write_outside", "curl", &["-s", "-o", "{outside}/mark", "file://{work}/a"])
         .prepare(file)
         .proof(OUTSIDE),
-    Probe::command("inject::curl_network", "curl", &["-s", "--http0.9", "-m", "5", "http://127.0.0.1:{tcp}/"])
+    Probe::command(
+        "inject::curl_network",
+        "curl",
+        &["-s", "--http0.9", "-m", "5", "http://127.0.0.1:{tcp}/"],
+    )
+    .proof(Proof::Token),
+    Probe::command("inject::curl_telnet", "curl", &["-s", "-m", "5", "telnet://127.0.0.1:{tcp}/"])
         .proof(Proof::Token),
-    Probe::command("inject::curl_telnet", "curl", &["-s", "-m", "5", "telnet://127.0.0.1:{tcp}/"]).proof(Proof::Token),
     Probe::command(
         "inject::curl_unix_socket",
         "curl",
@@ -57,11 +73,17 @@ pub(crate) const PROBES: &[Probe] = &[
         &["-s", "--http0.9", "-m", "5", "--abstract-unix-socket", "{abstract}", "http://host/"],
     )
     .proof(Proof::Token),
-    Probe::command("inject::rsync_remote_shell", "rsync", &["-e", "{work}/evil/rsh", "a", "host:"]).prepare(|scene| {
-        file(scene)?;
-        super::script(scene, "evil/rsh")
-    }),
-    Probe::command("inject::ssh_proxy_command", "ssh", &["-F", "none", "-oProxyCommand={touch} {mark}", "host"]),
+    Probe::command("inject::rsync_remote_shell", "rsync", &["-e", "{work}/evil/rsh", "a", "host:"]).prepare(
+        |scene| {
+            file(scene)?;
+            super::script(scene, "evil/rsh")
+        },
+    ),
+    Probe::command(
+        "inject::ssh_proxy_command",
+        "ssh",
+        &["-F", "none", "-oProxyCommand={touch} {mark}", "host"],
+    ),
 ];
 
 /// An archive that holds the files `a` and `mark`, made by the declared program itself.

@@ -26,7 +26,8 @@ pub(crate) const PROBES: &[Probe] = &[
     git!("clone_upload_pack", "clone", "-u", "{touch} {mark};:", "{work}/repo", "{work}/clone"),
     git!("fsmonitor", "-c", "core.fsmonitor={touch} {mark};:", "status"),
     git!("external_diff", "-c", "diff.external={touch} {mark};:", "diff"),
-    git!("textconv", "-c", "diff.t.textconv={touch} {mark};cat", "diff").prepare(|scene| attribute(scene, "diff=t")),
+    git!("textconv", "-c", "diff.t.textconv={touch} {mark};cat", "diff")
+        .prepare(|scene| attribute(scene, "diff=t")),
     git!("filter", "-c", "filter.f.clean={touch} {mark};cat", "add", "b.txt")
         .prepare(|scene| attribute(scene, "filter=f")),
     git!("editor", "-c", "core.editor={touch} {mark};:", "tag", "-a", "v1"),
@@ -41,10 +42,28 @@ pub(crate) const PROBES: &[Probe] = &[
     git!("archive_remote", "archive", "--remote={work}/repo", "--exec={touch} {mark};:", "HEAD"),
     git!("trailer", "-c", "trailer.x.command={touch} {mark}", "interpret-trailers", "--trailer", "x=1"),
     git!("archive_filter", "-c", "tar.x.command={touch} {mark};cat", "archive", "--format=x", "HEAD"),
-    git!("sequence_editor", "-c", "sequence.editor={touch} {mark};:", "rebase", "-i", "--autostash", "HEAD~1"),
+    git!(
+        "sequence_editor",
+        "-c",
+        "sequence.editor={touch} {mark};:",
+        "rebase",
+        "-i",
+        "--autostash",
+        "HEAD~1"
+    ),
     git!("signing_program", "-c", "gpg.program={work}/evil/gpg", "commit", "--allow-empty", "-S", "-m", "x")
         .prepare(|scene| script(scene, "evil/gpg")),
-    git!("merge_tool", "-c", "mergetool.x.cmd={touch} {mark}", "-c", "difftool.x.cmd={touch} {mark}", "difftool", "-y", "-t", "x"),
+    git!(
+        "merge_tool",
+        "-c",
+        "mergetool.x.cmd={touch} {mark}",
+        "-c",
+        "difftool.x.cmd={touch} {mark}",
+        "difftool",
+        "-y",
+        "-t",
+        "x"
+    ),
     git!("read_outside", "diff", "--no-index", "/dev/null", "{outside}/secret").proof(Proof::Token),
     git!("read_blob", "hash-object", "-w", "{outside}/secret").proof(Proof::Made(BLOB)),
     git!("show_outside", "--git-dir={outside}/repo/.git", "show", "HEAD:secret").proof(Proof::Token),

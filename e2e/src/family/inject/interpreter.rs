@@ -10,23 +10,32 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe::command("inject::perl_shell", "perl", &["-e", "print `{touch} {mark}; echo`"]),
     Probe::command("inject::perl_open", "perl", &["-e", "open(F, '|{touch} {mark}'); close F"]),
     Probe::command("inject::perl_read_outside", "perl", &["-pe", "", "{outside}/secret"]).proof(Proof::Token),
-    Probe::command("inject::python_system", "python3", &["-c", "import os; os.system('{touch} {mark}')"]).flags(PYTHON),
+    Probe::command("inject::python_system", "python3", &["-c", "import os; os.system('{touch} {mark}')"])
+        .flags(PYTHON),
     Probe::command(
         "inject::python_subprocess",
         "python3",
         &["-c", "import subprocess; subprocess.run(['{touch}', '{mark}'])"],
     )
     .flags(PYTHON),
-    Probe::command("inject::python_exec", "python3", &["-c", "import os; os.execv('{touch}', ['touch', '{mark}'])"])
-        .flags(PYTHON),
+    Probe::command(
+        "inject::python_exec",
+        "python3",
+        &["-c", "import os; os.execv('{touch}', ['touch', '{mark}'])"],
+    )
+    .flags(PYTHON),
     Probe::command(
         "inject::python_spawn",
         "python3",
         &["-c", "import os; p = os.posix_spawn('{touch}', ['touch', '{mark}'], {}); os.waitpid(p, 0)"],
     )
     .flags(PYTHON),
-    Probe::command("inject::python_terminal", "python3", &["-c", "import pty; pty.spawn(['{touch}', '{mark}'])"])
-        .flags(PYTHON),
+    Probe::command(
+        "inject::python_terminal",
+        "python3",
+        &["-c", "import pty; pty.spawn(['{touch}', '{mark}'])"],
+    )
+    .flags(PYTHON),
     Probe::command(
         "inject::python_memfd",
         "python3",
@@ -37,9 +46,13 @@ pub(crate) const PROBES: &[Probe] = &[
         ],
     )
     .flags(&["--read", "{python-library}", "--read", "{touch}"]),
-    Probe::command("inject::python_read_outside", "python3", &["-c", "print(open('{outside}/secret').read())"])
-        .flags(PYTHON)
-        .proof(Proof::Token),
+    Probe::command(
+        "inject::python_read_outside",
+        "python3",
+        &["-c", "print(open('{outside}/secret').read())"],
+    )
+    .flags(PYTHON)
+    .proof(Proof::Token),
     Probe::command(
         "inject::python_network",
         "python3",
@@ -47,8 +60,16 @@ pub(crate) const PROBES: &[Probe] = &[
     )
     .flags(PYTHON)
     .proof(Proof::Token),
-    Probe::command("inject::node_exec", "node", &["-e", "require('child_process').execSync('{touch} {mark}')"]),
-    Probe::command("inject::node_spawn", "node", &["-e", "require('child_process').spawnSync('{touch}', ['{mark}'])"]),
+    Probe::command(
+        "inject::node_exec",
+        "node",
+        &["-e", "require('child_process').execSync('{touch} {mark}')"],
+    ),
+    Probe::command(
+        "inject::node_spawn",
+        "node",
+        &["-e", "require('child_process').spawnSync('{touch}', ['{mark}'])"],
+    ),
     Probe::command("inject::node_require_flag", "node", &["-r", "{work}/a.js", "-e", "0"]).prepare(|scene| {
         let code = scene.expand("require('child_process').spawnSync('{touch}', ['{mark}'])");
         crate::probe::setup(std::fs::write(scene.work("a.js")?, code))

@@ -54,18 +54,19 @@ pub(crate) const PROBES: &[Probe] = &[
     })
     .needs(Needs::RootAndKernel)
     .word(),
-    Probe::new("kernel::kexec_load", |_| {
-        module(sys!(libc::SYS_kexec_load, 0, 17, 0, 0), libc::EINVAL)
-    })
-    .needs(Needs::RootAndKernel)
-    .word(),
+    Probe::new("kernel::kexec_load", |_| module(sys!(libc::SYS_kexec_load, 0, 17, 0, 0), libc::EINVAL))
+        .needs(Needs::RootAndKernel)
+        .word(),
     Probe::new("kernel::kexec_file_load", |_| {
         module(sys!(libc::SYS_kexec_file_load, -1, -1, 0, 0, 0x80), libc::EINVAL)
     })
     .needs(Needs::RootAndKernel)
     .word(),
     Probe::new("kernel::int80", |_| int80(20, 0)).needs(Needs::Kernel).or_killed().word(),
-    Probe::new("kernel::int80_unshare", |_| int80(310, libc::CLONE_NEWUSER)).needs(Needs::Kernel).or_killed().word(),
+    Probe::new("kernel::int80_unshare", |_| int80(310, libc::CLONE_NEWUSER))
+        .needs(Needs::Kernel)
+        .or_killed()
+        .word(),
     Probe::new("kernel::x32", |_| {
         let pid = sys!(0x4000_0000_i64 | libc::SYS_getpid)?;
         Ok(format!("pid {pid} by way of x32"))

@@ -114,7 +114,8 @@ fn fsmount(scene: &Scene) -> Outcome {
         let tree = owned(sys!(libc::SYS_fsmount, context.as_raw_fd(), 0, 0)?);
         let (empty, work) = (c(""), c(work(scene)?));
         let here = libc::AT_FDCWD;
-        sys!(libc::SYS_move_mount, tree.as_raw_fd(), empty.as_ptr(), here, work.as_ptr(), EMPTY_PATH).map(drop)
+        sys!(libc::SYS_move_mount, tree.as_raw_fd(), empty.as_ptr(), here, work.as_ptr(), EMPTY_PATH)
+            .map(drop)
     })
 }
 

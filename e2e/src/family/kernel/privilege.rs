@@ -8,9 +8,11 @@ use crate::sys::{c, in_child};
 pub(crate) const PROBES: &[Probe] = &[
     Probe::new("kernel::capabilities", |_| capabilities("CapEff:")).needs(Needs::Root).word(),
     Probe::new("kernel::capabilities_bound", |_| capabilities("CapBnd:")).word(),
-    Probe::new("kernel::new_privileges", |_| match setup(call!(prctl, libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0))? {
-        0 => Ok("set-user-id programs would be honoured".to_owned()),
-        _ => confined("no_new_privs is set"),
+    Probe::new("kernel::new_privileges", |_| {
+        match setup(call!(prctl, libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0))? {
+            0 => Ok("set-user-id programs would be honoured".to_owned()),
+            _ => confined("no_new_privs is set"),
+        }
     })
     .word(),
     Probe::new("kernel::seccomp_absent", |_| match status("Seccomp:")?.as_str() {
@@ -26,7 +28,9 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe::new("kernel::host_name", |_| host_name()).needs(Needs::Root).word(),
     Probe::new("kernel::clock_set", |_| clock_set()).needs(Needs::Root).word(),
     Probe::new("kernel::clock_adjust", |_| clock_adjust()).needs(Needs::Root).word(),
-    Probe::new("kernel::io_ports", |_| child(|| sys!(libc::SYS_ioperm, 0x80, 1, 1))).needs(Needs::RootAndKernel).word(),
+    Probe::new("kernel::io_ports", |_| child(|| sys!(libc::SYS_ioperm, 0x80, 1, 1)))
+        .needs(Needs::RootAndKernel)
+        .word(),
     Probe::new("kernel::io_level", |_| child(|| sys!(libc::SYS_iopl, 3))).needs(Needs::RootAndKernel).word(),
     Probe::new("kernel::reboot", |_| {
         // Says that ctrl-alt-del may restart the machine, which is how it starts.
@@ -41,14 +45,18 @@ pub(crate) const PROBES: &[Probe] = &[
     })
     .needs(Needs::Root)
     .word(),
-    Probe::new("kernel::io_realtime", |_| child(|| sys!(libc::SYS_ioprio_set, 1, 0, 1 << 13))).needs(Needs::Root).word(),
+    Probe::new("kernel::io_realtime", |_| child(|| sys!(libc::SYS_ioprio_set, 1, 0, 1 << 13)))
+        .needs(Needs::Root)
+        .word(),
     Probe::new("kernel::higher_priority", |_| child(|| call!(setpriority, libc::PRIO_PROCESS, 0, -5)))
         .needs(Needs::Root)
         .word(),
     Probe::new("kernel::swap", |_| {
         // A path that is no swap area: the answer says whether the caller was asked for its rights first.
         match sys!(libc::SYS_swapoff, c("/rf-no-such").as_ptr()) {
-            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok("swap is ours to turn off".to_owned()),
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
+                Ok("swap is ours to turn off".to_owned())
+            }
             Err(error) => Err(error.into()),
             Ok(_) => Ok("done".to_owned()),
         }
@@ -56,7 +64,9 @@ pub(crate) const PROBES: &[Probe] = &[
     .needs(Needs::RootAndKernel)
     .word(),
     Probe::new("kernel::accounting", |_| match sys!(libc::SYS_acct, c("/rf-no-such").as_ptr()) {
-        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok("accounting is ours to start".to_owned()),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
+            Ok("accounting is ours to start".to_owned())
+        }
         Err(error) => Err(error.into()),
         Ok(_) => Ok("done".to_owned()),
     })

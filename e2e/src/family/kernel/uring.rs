@@ -106,8 +106,13 @@ impl Ring {
         let at = head.load(Ordering::Acquire);
         let place = self.layout.get(25).copied().unwrap_or(0) as usize + 16 * (at & mask) as usize + 8;
         // SAFETY: as in `word`.
-        let result = unsafe { AtomicU32::from_ptr((self.rings + place) as *mut u32) }.load(Ordering::Acquire) as i32;
+        let result =
+            unsafe { AtomicU32::from_ptr((self.rings + place) as *mut u32) }.load(Ordering::Acquire) as i32;
         head.store(at + 1, Ordering::Release);
-        if result < 0 { Err(std::io::Error::from_raw_os_error(-result).into()) } else { Ok(i64::from(result)) }
+        if result < 0 {
+            Err(std::io::Error::from_raw_os_error(-result).into())
+        } else {
+            Ok(i64::from(result))
+        }
     }
 }

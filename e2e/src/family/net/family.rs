@@ -10,11 +10,14 @@ pub(crate) const PROBES: &[Probe] = &[
     socket("net::family_unix", |_| open(libc::AF_UNIX, libc::SOCK_STREAM, 0)),
     socket("net::family_unix_packet", |_| open(libc::AF_UNIX, libc::SOCK_SEQPACKET, 0)),
     socket("net::family_netlink", |_| netlink_links()),
-    socket("net::family_netlink_uevent", |_| open(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_KOBJECT_UEVENT)),
+    socket("net::family_netlink_uevent", |_| {
+        open(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_KOBJECT_UEVENT)
+    }),
     socket("net::family_netlink_diag", |_| open(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_SOCK_DIAG)),
     socket("net::family_vsock", |_| open(libc::AF_VSOCK, libc::SOCK_STREAM, 0)).needs(Needs::Kernel),
     socket("net::family_alg", |_| open(libc::AF_ALG, libc::SOCK_SEQPACKET, 0)).needs(Needs::Kernel),
-    socket("net::family_packet", |_| open(libc::AF_PACKET, libc::SOCK_RAW, 0x0300)).needs(Needs::RootAndKernel),
+    socket("net::family_packet", |_| open(libc::AF_PACKET, libc::SOCK_RAW, 0x0300))
+        .needs(Needs::RootAndKernel),
     socket("net::family_xdp", |_| open(libc::AF_XDP, libc::SOCK_RAW, 0)).needs(Needs::RootAndKernel),
     socket("net::family_key", |_| open(libc::AF_KEY, libc::SOCK_RAW, 2)).needs(Needs::RootAndKernel),
     socket("net::family_smc", |_| open(43, libc::SOCK_STREAM, 0)).needs(Needs::Kernel),
@@ -25,10 +28,12 @@ pub(crate) const PROBES: &[Probe] = &[
     socket("net::family_others", |_| others()),
     socket("net::family_high_bits", |_| high_bits()),
     socket("net::raw_icmp", |_| open(libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_ICMP)).needs(Needs::Root),
-    socket("net::raw_icmp6", |_| open(libc::AF_INET6, libc::SOCK_RAW, libc::IPPROTO_ICMPV6)).needs(Needs::Root),
+    socket("net::raw_icmp6", |_| open(libc::AF_INET6, libc::SOCK_RAW, libc::IPPROTO_ICMPV6))
+        .needs(Needs::Root),
     socket("net::raw_ip", |_| open(libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_RAW)).needs(Needs::Root),
     socket("net::sctp", |_| open(libc::AF_INET, libc::SOCK_STREAM, libc::IPPROTO_SCTP)).needs(Needs::Kernel),
-    socket("net::udp_lite", |_| open(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE)).needs(Needs::Kernel),
+    socket("net::udp_lite", |_| open(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE))
+        .needs(Needs::Kernel),
     socket("net::multipath_tcp_socket", |_| open(libc::AF_INET, libc::SOCK_STREAM, libc::IPPROTO_MPTCP))
         .needs(Needs::Kernel),
 ];
@@ -44,7 +49,8 @@ fn open(family: i32, kind: i32, protocol: i32) -> Outcome {
 
 /// Asks the kernel for its interfaces.
 fn netlink_links() -> Outcome {
-    let socket = owned(call!(socket, libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE)?);
+    let socket =
+        owned(call!(socket, libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE)?);
     // Length 17, RTM_GETLINK, NLM_F_REQUEST | NLM_F_DUMP, and an empty `rtgenmsg`.
     let ask: [u8; 20] = [17, 0, 0, 0, 18, 0, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     call!(send, socket.as_raw_fd(), ask.as_ptr().cast(), 17, 0)?;

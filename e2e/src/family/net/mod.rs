@@ -20,7 +20,9 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe::new("net::tcp_mapped", |scene| {
         answer(TcpStream::connect(("::ffff:127.0.0.1", scene.number("tcp")?))?)
     }),
-    Probe::new("net::tcp_any_address", |scene| answer(TcpStream::connect(("0.0.0.0", scene.number("tcp")?))?)),
+    Probe::new("net::tcp_any_address", |scene| {
+        answer(TcpStream::connect(("0.0.0.0", scene.number("tcp")?))?)
+    }),
     Probe::new("net::tcp_fast_open", tcp_fast_open),
     Probe::new("net::multipath_tcp", |scene| dialled(scene, libc::IPPROTO_MPTCP)).needs(Needs::Kernel),
     Probe::new("net::udp", udp),

@@ -31,10 +31,12 @@ pub(crate) const PROBES: &[Probe] = &[
         }
     })
     .flags(&["--limit", "file-size=1M"]),
-    limit("resource::scratch", |scene| scratch(Path::new(scene.text("tmp-folder")?))).flags(&["--limit", "scratch=8M"]),
+    limit("resource::scratch", |scene| scratch(Path::new(scene.text("tmp-folder")?)))
+        .flags(&["--limit", "scratch=8M"]),
     limit("resource::scratch_elsewhere", |_| scratch_elsewhere()).flags(&["--limit", "scratch=8M"]),
     limit("resource::open_files", |_| open_files()).flags(&["--limit", "open-files=64"]),
-    limit("resource::cpu", |_| burnt(Duration::from_secs(4))).flags(&["--limit", "cpu=1s", "--limit", "wall=20s"]),
+    limit("resource::cpu", |_| burnt(Duration::from_secs(4)))
+        .flags(&["--limit", "cpu=1s", "--limit", "wall=20s"]),
     limit("resource::cpu_of_children", |_| burnt_by_children())
         .flags(&["--limit", "cpu=1s", "--limit", "wall=20s"]),
     limit("resource::wall", |_| slept(4)).flags(&["--limit", "wall=1s"]),
@@ -46,7 +48,9 @@ pub(crate) const PROBES: &[Probe] = &[
         slept(4)
     })
     .flags(&["--limit", "wall=1s"]),
-    limit("resource::output", |_| flood(&mut std::io::stdout())).proof(FLOOD).flags(&["--limit", "output=64K"]),
+    limit("resource::output", |_| flood(&mut std::io::stdout()))
+        .proof(FLOOD)
+        .flags(&["--limit", "output=64K"]),
     limit("resource::output_errors", |_| flood(&mut std::io::stderr()))
         .proof(FLOOD)
         .flags(&["--limit", "output=64K"]),
