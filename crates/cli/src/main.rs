@@ -4,6 +4,7 @@ mod audit_file;
 mod commands;
 mod error;
 mod load;
+mod sandbox;
 mod table;
 
 use std::io::Write;
@@ -40,6 +41,7 @@ enum Command {
     Clean(commands::clean::CleanArgs),
     Demo(commands::demo::DemoArgs),
     Pins(commands::pins::PinsArgs),
+    Run(Box<commands::run::RunArgs>),
     Scan(commands::scan::ScanArgs),
     Tools(commands::tools::ToolsArgs),
 }
@@ -55,6 +57,11 @@ fn main() -> ExitCode {
         Command::Clean(args) => commands::clean::run(&args, &mut out),
         Command::Demo(args) => commands::demo::run(&args, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
+        Command::Run(args) => match commands::run::run(&args, &place, &mut out) {
+            Ok(commands::run::Ran::Child(code)) => return ExitCode::from(code),
+            Ok(commands::run::Ran::Own(exit)) => Ok(exit),
+            Err(error) => Err(error),
+        },
         Command::Scan(args) => commands::scan::run(&args, &place, &mut out),
         Command::Tools(args) => commands::tools::run(&args, &place, &mut out),
     };

@@ -90,6 +90,7 @@ pub use registry::{OnGaps, RegistrationError, Registry, RegistryBuilder};
 pub use ringfence_egress as egress;
 pub use ringfence_policy as policy;
 pub use ringfence_policy::{Capabilities, Code, Declaration, Grant, Personality, Refusal};
+pub use ringfence_sandbox as sandbox;
 pub use ringfence_text as text;
 pub use run::{Run, RunBuilder};
 pub use schema::{Schema, SchemaError, Violation};

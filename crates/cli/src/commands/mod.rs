@@ -6,5 +6,6 @@ pub(crate) mod check;
 pub(crate) mod clean;
 pub(crate) mod demo;
 pub(crate) mod pins;
+pub(crate) mod run;
 pub(crate) mod scan;
 pub(crate) mod tools;

@@ -68,6 +68,7 @@ fn powers_stay_at_home() {
         ("crates/egress/clippy.toml", &["std::net::TcpStream", "std::net::UdpSocket", "std::net::ToSocketAddrs", "tokio::net::TcpStream", "tokio::net::TcpSocket", "tokio::net::UdpSocket", "tokio::net::lookup_host"]),
         ("crates/core/clippy.toml",   &["std::fs::", "std::path::Path::"]),
         ("crates/cli/clippy.toml",    &["std::fs::", "std::path::Path::", "std::env::"]),
+        ("crates/sandbox/clippy.toml", &["std::fs::", "std::path::Path::", "std::process::"]),
         ("crates/store/clippy.toml",  &["std::fs::", "std::path::Path::"]),
     ];
     for (file, owned) in owners {

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::glob::component_in_any_case;
 use super::normal::{components, is_within};
+use super::pattern::PathPattern;
 use super::reach::Direction;
 use super::set::PathSet;
 
@@ -33,6 +34,8 @@ pub struct FloorEntry {
 pub enum FloorKind {
     /// Tokens and passwords of services.
     Credential,
+    /// Files that editors and agents run or obey.
+    Editor,
     /// Files that git runs or obeys.
     Git,
     /// Private keys.
@@ -49,6 +52,7 @@ impl fmt::Display for FloorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Credential => "credential",
+            Self::Editor => "editor or agent configuration",
             Self::Git => "git",
             Self::Key => "key",
             Self::Machine => "machine",
@@ -72,6 +76,16 @@ impl Floor {
         direction: Direction,
         named: &PathSet,
     ) -> Option<(&'static FloorEntry, &'a Path)> {
+        let literals = named.iter().filter(|pattern| pattern.is_literal()).map(PathPattern::root);
+        Self::denies_unless_named(path, direction, literals)
+    }
+
+    /// The same where the paths that lift a line are given one by one.
+    pub fn denies_unless_named<'a, 'n>(
+        path: &'a Path,
+        direction: Direction,
+        named: impl Iterator<Item = &'n Path> + Clone,
+    ) -> Option<(&'static FloorEntry, &'a Path)> {
         let bytes = path.as_os_str().as_encoded_bytes();
         let mut names = components(path)?;
         let mut depth = 0;
@@ -90,9 +104,9 @@ impl Floor {
                 let Some(length) = entry.run(names.clone()) else { continue };
                 let anchor = path.ancestors().nth(names.clone().count() - length).unwrap_or(path);
                 let at = anchor.as_os_str().as_encoded_bytes();
-                let lifted = named.iter().any(|pattern| {
-                    let root = pattern.root().as_os_str().as_encoded_bytes();
-                    pattern.is_literal() && is_within(root, at) && is_within(bytes, root)
+                let lifted = named.clone().any(|named| {
+                    let named = named.as_os_str().as_encoded_bytes();
+                    is_within(named, at) && is_within(bytes, named)
                 });
                 if !lifted {
                     return Some((entry, anchor));
@@ -183,7 +197,7 @@ const fn writes(kind: FloorKind, pattern: &'static str) -> FloorEntry {
     FloorEntry { pattern, kind, only: Some(Direction::Write) }
 }
 
-use FloorKind::{Credential, Git, Key, Machine, Startup, Store};
+use FloorKind::{Credential, Editor, Git, Key, Machine, Startup, Store};
 
 const ENTRIES: &[FloorEntry] = &[
     both(Key, ".ssh"),
@@ -266,6 +280,35 @@ const ENTRIES: &[FloorEntry] = &[
     writes(Startup, "/etc/cron*"),
     writes(Startup, "/etc/ld.so.preload"),
     writes(Startup, "/var/spool/cron"),
+    writes(Editor, ".agents"),
+    writes(Editor, ".aider.conf.yml"),
+    writes(Editor, ".claude"),
+    writes(Editor, ".codex"),
+    writes(Editor, ".continue"),
+    writes(Editor, ".cursor"),
+    writes(Editor, ".devcontainer"),
+    writes(Editor, ".emacs"),
+    writes(Editor, ".emacs.d"),
+    writes(Editor, ".envrc"),
+    writes(Editor, ".exrc"),
+    writes(Editor, ".gemini"),
+    writes(Editor, ".helix"),
+    writes(Editor, ".idea"),
+    writes(Editor, ".mcp.json"),
+    writes(Editor, ".nvim.lua"),
+    writes(Editor, ".nvimrc"),
+    writes(Editor, ".vim"),
+    writes(Editor, ".vimrc"),
+    writes(Editor, ".vscode"),
+    writes(Editor, ".windsurf"),
+    writes(Editor, ".zed"),
+    writes(Editor, ".config/nvim"),
+    writes(Editor, ".config/zed"),
+    writes(Startup, ".curlrc"),
+    writes(Startup, ".husky"),
+    writes(Startup, ".inputrc"),
+    writes(Startup, ".tmux.conf"),
+    writes(Startup, ".wgetrc"),
     both(Git, ".git/hooks"),
     both(Git, ".git/modules/*/hooks"),
     writes(Git, ".git/config"),

@@ -112,6 +112,42 @@ impl FsGrant {
         side.declared.iter().chain(&side.ceiling)
     }
 
+    /// Returns the paths that are granted with everything below them, as mounts can express it, and the globs that
+    /// grant something else beside.
+    pub fn trees(&self, direction: Direction) -> (Vec<PathBuf>, Vec<&PathPattern>) {
+        let side = self.side(direction);
+        let patterns = || self.roots(direction).filter(|pattern| !pattern.is_unexpanded());
+        let mut trees: Vec<PathBuf> = patterns()
+            .filter(|pattern| pattern.is_literal())
+            .map(PathPattern::root)
+            .filter(|root| side.declared.covers_tree(root) && side.ceiling.covers_tree(root))
+            .map(Path::to_path_buf)
+            .collect();
+        trees.sort_unstable();
+        trees.dedup();
+        let whole: PathSet =
+            trees.iter().filter_map(|tree| tree.to_str()?.parse::<PathPattern>().ok()).collect();
+        let meets = |pattern: &PathPattern, others: &PathSet| {
+            let root = pattern.root();
+            others.iter().any(|other| other.root().starts_with(root) || root.starts_with(other.root()))
+        };
+        let globs = |own: &'_ PathSet, others: &'_ PathSet, pattern: &PathPattern| {
+            own.iter().any(|one| one == pattern) && meets(pattern, others)
+        };
+        let wild = patterns()
+            .filter(|pattern| !pattern.is_literal() && !whole.covers(pattern))
+            .filter(|pattern| {
+                globs(&side.declared, &side.ceiling, pattern) || globs(&side.ceiling, &side.declared, pattern)
+            })
+            .collect();
+        (trees, wild)
+    }
+
+    /// Returns the paths that the personality names literally: there the floor is lifted.
+    pub fn named(&self, direction: Direction) -> impl Iterator<Item = &Path> {
+        self.side(direction).ceiling.iter().filter(|pattern| pattern.is_literal()).map(PathPattern::root)
+    }
+
     /// Returns the directory that relative paths are kept in.
     pub fn jail(&self) -> Option<&Path> {
         self.jail.as_ref().map(PathPattern::root)
@@ -230,6 +266,32 @@ mod tests {
         );
         let lines = FsGrant::default().judge(Path::new("/a\nb"), Direction::Read).unwrap_err();
         assert_eq!(lines.message, r"read not permitted for /a\nb");
+    }
+
+    #[test]
+    fn finds_what_a_mount_can_express() {
+        #[rustfmt::skip]
+        let cases: [(&str, &str, &[&str], &[&str]); 8] = [
+            // declared                     ceiling                       trees             globs
+            ("read = ['/a', '/b']",         "read = ['/a']",              &["/a"],          &[]),
+            ("read = ['/a/**']",            "read = ['/a/b', '/a/c']",    &["/a/b", "/a/c"], &[]),
+            ("read = 'from-personality'",   "read = ['/a', '/b']",        &["/a", "/b"],    &[]),
+            ("read = ['/a/*.md']",          "read = ['/a']",              &[],              &["/a/*.md"]),
+            ("read = ['/a']",               "read = ['/a/*.md']",         &[],              &["/a/*.md"]),
+            ("read = ['/a', '/a/*.md']",    "read = ['/a']",              &["/a"],          &[]),
+            ("read = ['/a']",               "read = ['/a', '/b/*']",      &["/a"],          &[]),
+            ("read = []",                   "read = ['/a']",              &[],              &[]),
+        ];
+        for (declared, ceiling, trees, globs) in cases {
+            let grant = grant(declared, ceiling);
+            let (found, wild) = grant.trees(Direction::Read);
+            assert_eq!(found, trees.iter().map(PathBuf::from).collect::<Vec<_>>(), "{declared} ∩ {ceiling}");
+            assert_eq!(
+                wild.iter().map(|glob| glob.as_str()).collect::<Vec<_>>(),
+                globs,
+                "{declared} ∩ {ceiling}"
+            );
+        }
     }
 
     #[test]

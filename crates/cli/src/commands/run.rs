@@ -1,0 +1,291 @@
+//! `ringfence run`
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use ringfence::policy::{Limits, resolve_capabilities};
+use ringfence::sandbox::{
+    Access, Ending, Plan, Report, Sandbox, SandboxError, SearchPath, Spec, Stream, Streams,
+};
+use serde_json::json;
+
+use crate::error::{CommandError, Exit};
+use crate::load::Place;
+use crate::sandbox::{BackendChoice, choose};
+
+/// Run a command confined by the kernel to what is named here
+///
+/// Nothing is granted that is not named: no files, no network, no environment, no other programs. The command itself may
+/// always be started. Its exit code is passed through, 128 and the signal's number when a signal ended it, 124 when its
+/// time was up; 3 when it was refused before it started.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// Grant what this tool of the toolbox is granted
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Let it read this path and everything below it
+    #[arg(long, value_name = "PATH")]
+    read: Vec<PathBuf>,
+    /// Let it read and write this path and everything below it
+    #[arg(long, value_name = "PATH")]
+    write: Vec<PathBuf>,
+    /// Let it start this program too; or every program in a folder; or `*`, whatever it can reach
+    #[arg(long, value_name = "BIN|DIR")]
+    exec: Vec<String>,
+    /// Give it this variable, with its value here or the one given
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    env: Vec<String>,
+    /// Start it in this folder, which must be granted
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Limit what it may spend: wall, cpu, memory, processes, file-size, open-files, output, scratch
+    #[arg(long, value_name = "NAME=VALUE")]
+    limit: Vec<String>,
+    /// What confines it
+    #[arg(long, value_enum, default_value = "auto")]
+    backend: BackendChoice,
+    /// Print one JSON object with the output and how it ended, instead of passing the output on
+    #[arg(long)]
+    json: bool,
+    /// Print what would be done, and run nothing
+    #[arg(long)]
+    print_plan: bool,
+    /// Let it open Unix sockets, which reach only what a granted path holds
+    #[arg(long)]
+    unix_sockets: bool,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// How `run` ends: with the code of the child.
+pub(crate) enum Ran {
+    Child(u8),
+    Own(Exit),
+}
+
+pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<Ran, CommandError> {
+    let spec = specify(args, place)?;
+    let sandbox = match choose(args.backend) {
+        Ok(sandbox) => sandbox,
+        Err(error) => return refuse(args, &error, out),
+    };
+    let plan = match sandbox.plan(&spec) {
+        Ok(plan) => plan,
+        Err(error) => return refuse(args, &error, out),
+    };
+    if args.print_plan {
+        print(&plan, &sandbox, out)?;
+        return Ok(Ran::Own(Exit::Done));
+    }
+    match start(args, &sandbox, &plan, out) {
+        Err(error) => refuse(args, &error, out),
+        Ok(report) => {
+            for one in report.quarantined.iter().filter(|_| !args.json) {
+                let _told = writeln!(
+                    std::io::stderr().lock(),
+                    "ringfence: the command made `{}`, which is protected; it was moved to `{}`",
+                    one.found.display(),
+                    one.moved.display()
+                );
+            }
+            if args.json {
+                serde_json::to_writer(&mut *out, &shown(&report)).map_err(std::io::Error::from)?;
+                writeln!(out)?;
+            } else if report.ending == Ending::TimedOut {
+                let wall = plan.limits.wall.map(|wall| wall.to_string()).unwrap_or_default();
+                let _told =
+                    writeln!(std::io::stderr().lock(), "ringfence: killed after {wall} (limit `wall`)");
+            }
+            Ok(Ran::Child(u8::try_from(report.ending.code()).unwrap_or(u8::MAX)))
+        }
+    }
+}
+
+fn start(
+    args: &RunArgs,
+    sandbox: &Sandbox,
+    plan: &Plan,
+    out: &mut dyn Write,
+) -> Result<Report, SandboxError> {
+    let stdin = std::io::stdin();
+    let mut streams = Streams::default();
+    // A terminal would let the command type into it; a command that needs one gets its own.
+    if !stdin.is_terminal()
+        && let Ok(descriptor) = stdin.as_fd().try_clone_to_owned()
+    {
+        streams = streams.input_from(descriptor);
+    }
+    if args.json {
+        return sandbox.run_plan(plan, streams);
+    }
+    let _flushed = out.flush();
+    let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
+    sandbox.run_plan(
+        plan,
+        streams.observe(move |stream, bytes| {
+            // Whoever reads our output has had enough; the command ends by its own devices or its deadline.
+            let _written = match stream {
+                Stream::Error => stderr.write_all(bytes),
+                Stream::Output => stdout.write_all(bytes).and_then(|()| stdout.flush()),
+            };
+        }),
+    )
+}
+
+fn specify(args: &RunArgs, place: &Place) -> Result<Spec, CommandError> {
+    let input = |message: String, hint| CommandError::Input { message, hint };
+    let (program, arguments) =
+        args.command.split_first().ok_or_else(|| input("no command is given".into(), None))?;
+    let search = SearchPath::default().and(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
+    let find =
+        |name: &str| search.find(name).or_else(|| absolute(Path::new(name)).filter(|_| name.contains('/')));
+    let found = program.to_str().and_then(&find).ok_or_else(|| {
+        input(
+            format!("no program is named `{}`", program.to_string_lossy()),
+            Some("name it by its path, or by a name that `which` finds"),
+        )
+    })?;
+    let mut spec = Spec::new(found).arguments(arguments.iter().cloned()).limits(limits(&args.limit)?);
+    if let Some(tool) = &args.tool {
+        let loaded = place.load()?.sound()?;
+        let names = [tool.clone()];
+        let declarations = loaded.named(&names)?;
+        for declaration in declarations {
+            let declared = declaration.capabilities.clone().unwrap_or_default();
+            let grant = resolve_capabilities(&declared, &loaded.personality)
+                .map_err(|refusal| input(refusal.to_string(), None))?;
+            let limits = limits(&args.limit)?.meet(&declaration.limits).meet(&loaded.personality.limits);
+            spec = spec
+                .limits(limits)
+                .grant(&grant, &find)
+                .map_err(|error| input(error.to_string(), error.hint()))?;
+        }
+    }
+    for (paths, access) in [(&args.read, Access::READ), (&args.write, Access::WRITE)] {
+        for path in paths {
+            let path = absolute(path).ok_or_else(|| input("the current directory is gone".into(), None))?;
+            spec = spec.tree(path, access);
+        }
+    }
+    for name in &args.exec {
+        let path = find(name);
+        spec = match path {
+            _ if name == "*" => spec.any_binary(),
+            Some(path) if path.is_dir() => spec.tree(path, Access::EXECUTE),
+            Some(path) => spec.binary(path),
+            None => {
+                return Err(input(
+                    format!("no program is named `{name}`"),
+                    Some("`--exec` takes a program, a folder or `*`"),
+                ));
+            }
+        };
+    }
+    for variable in &args.env {
+        let (name, value) = match variable.split_once('=') {
+            Some((name, value)) => (name, Some(OsString::from(value))),
+            None => (variable.as_str(), std::env::var_os(variable)),
+        };
+        if name.is_empty() {
+            return Err(input(format!("`{variable}` is not NAME or NAME=VALUE"), None));
+        }
+        // A variable that is not set here is not set there.
+        if let Some(value) = value {
+            spec = spec.variable(name, value);
+        }
+    }
+    match &args.cwd {
+        Some(directory) => {
+            let directory =
+                absolute(directory).ok_or_else(|| input("the current directory is gone".into(), None))?;
+            spec = spec.directory(directory);
+        }
+        // Where we are, if that is granted; the scratch folder otherwise.
+        None => {
+            if let Some(here) = std::env::current_dir().ok().filter(|here| spec.covers(here)) {
+                spec = spec.directory(here);
+            }
+        }
+    }
+    if args.unix_sockets {
+        spec = spec.unix_sockets();
+    }
+    Ok(spec)
+}
+
+fn absolute(path: &Path) -> Option<PathBuf> {
+    let joined = std::env::current_dir().ok()?.join(path);
+    ringfence::policy::normalise(&joined).ok()
+}
+
+/// Reads `wall=8s` and the like with the same words as a policy file.
+fn limits(written: &[String]) -> Result<Limits, CommandError> {
+    let mut table = serde_json::Map::new();
+    for one in written {
+        let input =
+            |message| CommandError::Input { message, hint: Some("write it as `wall=8s` or `memory=256M`") };
+        let (name, value) = one.split_once('=').ok_or_else(|| input(format!("`{one}` is not NAME=VALUE")))?;
+        let value = match (name, value.parse::<u64>()) {
+            ("processes" | "open-files", Ok(number)) => json!(number),
+            _ => json!(value),
+        };
+        table.insert(name.to_owned(), value);
+    }
+    serde_json::from_value(serde_json::Value::Object(table)).map_err(|error| CommandError::Input {
+        message: format!("a limit is wrong: {error}"),
+        hint: Some("limits are wall, cpu, memory, processes, file-size, open-files, output and scratch"),
+    })
+}
+
+fn refuse(args: &RunArgs, error: &SandboxError, out: &mut dyn Write) -> Result<Ran, CommandError> {
+    if args.json {
+        let told = json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": error.hint() });
+        writeln!(out, "{told}")?;
+    } else {
+        let mut stderr = std::io::stderr().lock();
+        let _told = writeln!(stderr, "refused: {}: {error}", error.code());
+        if let Some(hint) = error.hint() {
+            let _told = writeln!(stderr, "  hint: {hint}");
+        }
+    }
+    Ok(Ran::Own(Exit::Refused))
+}
+
+fn print(plan: &Plan, sandbox: &Sandbox, out: &mut dyn Write) -> Result<(), CommandError> {
+    let mut value = serde_json::to_value(plan).map_err(std::io::Error::from)?;
+    if let Some(object) = value.as_object_mut() {
+        object.insert("backend".into(), json!(sandbox.backend().name()));
+        object.insert("tier".into(), json!(sandbox.backend().tier()));
+    }
+    serde_json::to_writer_pretty(&mut *out, &value).map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn shown(report: &Report) -> serde_json::Value {
+    let (exit_code, signal) = match report.ending {
+        Ending::Exited(code) => (code, None),
+        Ending::Signalled(signal) => (128 + signal, Some(signal)),
+        Ending::TimedOut => (124, Some(9)),
+    };
+    let limits: BTreeMap<String, _> = report.limits.iter().map(|(name, by)| (name.to_string(), by)).collect();
+    json!({
+        "exitCode": exit_code,
+        "signal": signal,
+        "timedOut": report.ending == Ending::TimedOut,
+        "stdout": String::from_utf8_lossy(&report.stdout.bytes),
+        "stderr": String::from_utf8_lossy(&report.stderr.bytes),
+        "droppedStdout": report.stdout.dropped,
+        "droppedStderr": report.stderr.dropped,
+        "usage": report.usage,
+        "backend": report.backend,
+        "tier": report.tier,
+        "limits": limits,
+        "exceeded": report.exceeded,
+        "quarantined": report.quarantined,
+    })
+}

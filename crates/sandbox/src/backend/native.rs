@@ -1,0 +1,247 @@
+//! The native backend: this crate's own launcher.
+
+use std::collections::BTreeMap;
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::net::{RecvFlags, recv};
+
+use super::{Backend, Tier, sealed::Sealed};
+use crate::error::SandboxError;
+use crate::limit::{Enforcer, LimitName};
+use crate::linux::cgroup::Cgroups;
+use crate::linux::launch::{Launcher, Started};
+use crate::linux::op::Op;
+use crate::linux::prepare::{User, base_steps, command_steps, plan_steps};
+use crate::plan::{Entry, Plan, ProcessLimit, Resource};
+use crate::quarantine::quarantine;
+use crate::report::{Ending, Report, Usage};
+use crate::step::Step;
+use crate::stream::{Ends, Streams};
+use crate::supervise::{Bounds, Process, watch};
+
+/// Namespaces, a root of its own, Landlock and seccomp, without any helper program.
+#[derive(Default)]
+pub struct Native {
+    /// The steps that every sandbox with the same base begins with.
+    prepared: Mutex<Vec<(Vec<Entry>, Arc<[Op]>)>>,
+    ready: usize,
+}
+
+impl Native {
+    /// Starts every sandbox from nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps this many sets of namespaces ready, so that a sandbox starts faster. Each is used once.
+    #[must_use]
+    pub fn keep_ready(mut self, count: usize) -> Self {
+        self.ready = count;
+        self
+    }
+
+    /// Waits until the sets that are kept ready are.
+    ///
+    /// # Errors
+    ///
+    /// The launcher thread could not be started.
+    pub fn wait_ready(&self) -> Result<(), SandboxError> {
+        Launcher::of_process()?.wait_ready();
+        Ok(())
+    }
+
+    fn base(&self, plan: &Plan, user: User) -> Result<Arc<[Op]>, SandboxError> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, ops)) = prepared.iter().find(|(base, _)| *base == plan.base) {
+            return Ok(Arc::clone(ops));
+        }
+        let ops: Arc<[Op]> = base_steps(&plan.base, user)?.into();
+        prepared.push((plan.base.clone(), Arc::clone(&ops)));
+        drop(prepared);
+        if self.ready > 0 {
+            Launcher::of_process()?.keep_ready(&ops, self.ready);
+        }
+        Ok(ops)
+    }
+}
+
+impl std::fmt::Debug for Native {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Native").field("ready", &self.ready).finish_non_exhaustive()
+    }
+}
+
+impl Sealed for Native {}
+
+impl Backend for Native {
+    fn name(&self) -> &'static str {
+        "native"
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Full
+    }
+
+    fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {
+        let user = User::current();
+        let mut cgroups =
+            if user.outside.0 == 0 || Cgroups::worth_trying() { Cgroups::make(&plan.limits) } else { None };
+        let (extra, limits) = tree_limits(plan, user, cgroups.as_ref())?;
+        let base = self.base(plan, user)?;
+        let outer = plan_steps(plan, user, cgroups.is_some())?;
+        let inner = command_steps(plan, &extra)?;
+        let failed = |errno: rustix::io::Errno| SandboxError::Step {
+            step: Step::Descriptors,
+            path: None,
+            error: errno.into(),
+        };
+        let ends = Ends::new(streams.input).map_err(failed)?;
+        let doors = cgroups.as_mut().map(Cgroups::take_doors).unwrap_or_default();
+        let begun = Instant::now();
+        let set = Launcher::of_process()?.set(&base)?;
+        let started = set.start(outer, inner, ends.borrowed(), &doors)?;
+        drop(doors);
+        let Ends { theirs, ours } = ends;
+        drop(theirs);
+
+        let bounds = Bounds {
+            deadline: plan.deadline().map(|wall| begun + wall),
+            output: plan.output_limit(),
+            cpu: plan.limits.cpu.map(ringfence_policy::Span::duration),
+        };
+        let mut process = Confined { started, cgroups };
+        let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
+        let Confined { started, cgroups } = process;
+        drop(started);
+        let exceeded = exceeded(&watched, cgroups.as_ref(), &bounds);
+        drop(cgroups);
+        Ok(Report {
+            ending: watched.ending,
+            stdout: watched.stdout,
+            stderr: watched.stderr,
+            usage: watched.usage,
+            backend: self.name(),
+            tier: self.tier(),
+            limits,
+            exceeded,
+            quarantined: quarantine(plan)?,
+        })
+    }
+}
+
+/// A native sandbox that runs.
+struct Confined {
+    started: Started,
+    cgroups: Option<Cgroups>,
+}
+
+impl Process for Confined {
+    fn pidfd(&self) -> BorrowedFd<'_> {
+        self.started.pidfd()
+    }
+
+    fn ending(&mut self) -> (Ending, Usage) {
+        // Status, then `struct rusage`: two times of two words each, then the largest resident set in KiB.
+        let mut message = [0_u8; 152];
+        let length =
+            recv(self.started.control(), &mut message, RecvFlags::DONTWAIT).map_or(0, |(length, _)| length);
+        let word = |place: usize| {
+            let bytes = message.get(place * 8..place * 8 + 8).and_then(|bytes| bytes.try_into().ok());
+            u64::from_ne_bytes(bytes.unwrap_or_default())
+        };
+        if length < message.len() {
+            // Process 1 was killed before the command ended: by us, or for memory.
+            let usage = Usage { cpu: self.cpu_time().unwrap_or_default(), ..Usage::default() };
+            return (Ending::Signalled(libc::SIGKILL), usage);
+        }
+        let time = |place| Duration::from_secs(word(place)) + Duration::from_micros(word(place + 1));
+        let usage = Usage {
+            wall: Duration::ZERO,
+            cpu: self.cpu_time().unwrap_or_else(|| time(1) + time(3)),
+            peak_memory: self.cgroups.as_ref().and_then(Cgroups::peak_memory).unwrap_or(word(5) * 1024),
+        };
+        (Ending::from_wait(word(0) as i32), usage)
+    }
+
+    fn cpu_time(&self) -> Option<Duration> {
+        self.cgroups.as_ref().and_then(Cgroups::cpu_time)
+    }
+}
+
+/// Decides what enforces each limit, and which limits each process has for itself beyond the plan's.
+fn tree_limits(
+    plan: &Plan,
+    user: User,
+    cgroups: Option<&Cgroups>,
+) -> Result<(Vec<ProcessLimit>, BTreeMap<LimitName, Enforcer>), SandboxError> {
+    let mut extra = Vec::new();
+    let mut limits = BTreeMap::from([
+        (LimitName::FileSize, Enforcer::PerProcess),
+        (LimitName::OpenFiles, Enforcer::PerProcess),
+        (LimitName::Output, Enforcer::Supervisor),
+        (LimitName::Scratch, Enforcer::Mount),
+        (LimitName::Wall, Enforcer::Supervisor),
+    ]);
+    let by_group = cgroups.map(Cgroups::enforcer);
+    let counts_cpu = cgroups.is_some_and(|groups| groups.cpu_time().is_some());
+    limits.insert(
+        LimitName::Cpu,
+        if counts_cpu { by_group.unwrap_or(Enforcer::PerProcess) } else { Enforcer::PerProcess },
+    );
+    if let Some(memory) = plan.limits.memory {
+        limits.insert(LimitName::Memory, by_group.unwrap_or(Enforcer::PerProcess));
+        if by_group.is_none() {
+            extra.push(ProcessLimit { resource: Resource::Data, value: memory.bytes() });
+        }
+    }
+    if let Some(processes) = plan.limits.processes {
+        match by_group {
+            Some(enforcer) => {
+                limits.insert(LimitName::Processes, enforcer);
+            }
+            // The kernel counts no processes of root.
+            None if user.outside.0 == 0 => {
+                return Err(SandboxError::Limit {
+                    limit: LimitName::Processes,
+                    why: "root's processes are counted by a control group only, and none can be made".into(),
+                });
+            }
+            None => {
+                limits.insert(LimitName::Processes, Enforcer::Namespace);
+                // Process 1 counts too.
+                extra.push(ProcessLimit { resource: Resource::Processes, value: u64::from(processes) + 1 });
+            }
+        }
+    }
+    Ok((extra, limits))
+}
+
+fn exceeded(
+    watched: &crate::supervise::Watched,
+    cgroups: Option<&Cgroups>,
+    bounds: &Bounds,
+) -> Vec<LimitName> {
+    let mut exceeded = Vec::new();
+    let by_signal = |signal| watched.ending == Ending::Signalled(signal);
+    let cpu = watched.out_of_cpu
+        || (by_signal(libc::SIGKILL) && bounds.cpu.is_some_and(|limit| watched.usage.cpu >= limit))
+        || by_signal(libc::SIGXCPU);
+    if cpu {
+        exceeded.push(LimitName::Cpu);
+    }
+    if by_signal(libc::SIGXFSZ) {
+        exceeded.push(LimitName::FileSize);
+    }
+    if cgroups.is_some_and(Cgroups::ran_out_of_memory) {
+        exceeded.push(LimitName::Memory);
+    }
+    if watched.stdout.dropped + watched.stderr.dropped > 0 {
+        exceeded.push(LimitName::Output);
+    }
+    if watched.ending == Ending::TimedOut {
+        exceeded.push(LimitName::Wall);
+    }
+    exceeded
+}

@@ -1,0 +1,16 @@
+//! What the machine has: which files a path means, what a program needs beside itself, what a kernel can do.
+//!
+//! This is the only part that looks; a [`Plan`](crate::Plan) is made from what it saw and touches nothing.
+
+mod companion;
+mod path;
+mod platform;
+mod program;
+mod protected;
+
+pub(crate) use companion::Role;
+pub(crate) use path::find;
+pub use path::{Found, Identity, Kind};
+pub use platform::Platform;
+pub use program::{Program, SearchPath};
+pub(crate) use protected::{Sensitive, Treatment, survey};

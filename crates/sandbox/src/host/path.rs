@@ -1,0 +1,128 @@
+//! Following a path to the file it means, and remembering the links on the way.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+/// A file by device and inode: the same file, whatever path leads to it.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Identity {
+    /// The device.
+    pub device: u64,
+    /// The inode.
+    pub inode: u64,
+}
+
+/// What kind of file it is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// A directory.
+    Directory,
+    /// A regular file.
+    File,
+    /// A socket, device or pipe.
+    Other,
+}
+
+/// A file that was found.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Found {
+    /// Its path without any link.
+    pub real: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+    /// Which file it is.
+    pub identity: Identity,
+    /// The symbolic links on the way: where each is and what it says.
+    pub links: Vec<(PathBuf, PathBuf)>,
+}
+
+/// More than any honest path has; the kernel's own bound.
+const MAX_LINKS: usize = 40;
+
+/// Follows an absolute path.
+///
+/// # Errors
+///
+/// Something on the way is missing, is not a directory, or may not be looked at; or the links go in circles.
+pub(crate) fn find(path: &Path) -> io::Result<Found> {
+    let mut real = PathBuf::from("/");
+    let mut links = Vec::new();
+    let mut pending: VecDeque<OsString> = VecDeque::new();
+    let mut metadata = std::fs::symlink_metadata(&real)?;
+    push_front(&mut pending, path);
+    while let Some(name) = pending.pop_front() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&name);
+        metadata = std::fs::symlink_metadata(&next)?;
+        if metadata.is_symlink() {
+            if links.len() == MAX_LINKS {
+                return Err(io::Error::from_raw_os_error(40));
+            }
+            let target = std::fs::read_link(&next)?;
+            if target.is_absolute() {
+                real = PathBuf::from("/");
+            }
+            push_front(&mut pending, &target);
+            links.push((next, target));
+        } else {
+            real = next;
+        }
+    }
+    if metadata.is_symlink() || !pending.is_empty() {
+        metadata = std::fs::symlink_metadata(&real)?;
+    }
+    // `..` at the end leaves the metadata of what it came from.
+    let metadata = if path.ends_with("..") { std::fs::symlink_metadata(&real)? } else { metadata };
+    let kind = match &metadata {
+        directory if directory.is_dir() => Kind::Directory,
+        file if file.is_file() => Kind::File,
+        _ => Kind::Other,
+    };
+    Ok(Found { real, kind, identity: Identity { device: metadata.dev(), inode: metadata.ino() }, links })
+}
+
+fn push_front(pending: &mut VecDeque<OsString>, path: &Path) {
+    for component in path.components().rev() {
+        match component {
+            Component::Normal(name) => pending.push_front(name.to_owned()),
+            Component::ParentDir => pending.push_front("..".into()),
+            Component::CurDir | Component::Prefix(_) | Component::RootDir => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn follows_links_and_remembers_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(folder.path()).unwrap();
+        std::fs::create_dir_all(root.join("real/deep")).unwrap();
+        std::fs::write(root.join("real/deep/file"), "x").unwrap();
+        symlink("real", root.join("short")).unwrap();
+        symlink(root.join("short/deep"), root.join("long")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+
+        let found = find(&root.join("long/../deep/file")).unwrap();
+        assert_eq!(found.real, root.join("real/deep/file"));
+        assert_eq!(found.kind, Kind::File);
+        let links: Vec<PathBuf> = found.links.into_iter().map(|(at, _)| at).collect();
+        assert_eq!(links, [root.join("long"), root.join("short")]);
+        assert_eq!(find(&root.join("long/..")).unwrap().kind, Kind::Directory);
+        assert_eq!(find(&root.join("long")).unwrap().real, root.join("real/deep"));
+
+        assert_eq!(find(&root.join("nothing")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(find(&root.join("loop")).unwrap_err().raw_os_error(), Some(40));
+        assert_eq!(find(Path::new("/")).unwrap().kind, Kind::Directory);
+    }
+}

@@ -1,0 +1,88 @@
+//! The small part of the system that every program needs: loader, shared libraries, certificates, time zones.
+
+use std::path::{Path, PathBuf};
+
+use super::path::{Found, Kind, find};
+
+/// What every sandbox holds, as this machine has it.
+#[derive(Clone, Debug, Default)]
+pub struct Platform {
+    /// Folders and files of libraries: they may be mapped for execution, not started.
+    pub libraries: Vec<Found>,
+    /// Folders and files that are only read.
+    pub data: Vec<Found>,
+    /// The loaders, which the kernel starts in front of a program.
+    pub loaders: Vec<PathBuf>,
+    /// The links of the root: `/lib` to `usr/lib` and the like.
+    pub links: Vec<(PathBuf, PathBuf)>,
+}
+
+const LIBRARIES: &[&str] = &[
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/lib64",
+];
+/// Where libraries lie on systems without the folders above.
+const PLAIN_LIBRARIES: &[&str] = &["/usr/lib", "/lib"];
+const DATA: &[&str] = &[
+    "/etc/ld.so.cache",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/localtime",
+    "/usr/share/ca-certificates",
+    "/usr/share/zoneinfo",
+    "/usr/lib/locale",
+    "/usr/lib/ssl",
+];
+const LOADERS: &[&str] = &[
+    "/lib64/ld-linux-x86-64.so.2",
+    "/lib/ld-linux-aarch64.so.1",
+    "/lib/ld-musl-x86_64.so.1",
+    "/lib/ld-musl-aarch64.so.1",
+];
+const ROOT_LINKS: &[&str] = &["/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin"];
+
+impl Platform {
+    /// Looks at this machine.
+    pub fn survey() -> Self {
+        let mut platform = Self::default();
+        for link in ROOT_LINKS {
+            if let Ok(target) = std::fs::read_link(link) {
+                platform.links.push((PathBuf::from(link), target));
+            }
+        }
+        platform.add_libraries(LIBRARIES);
+        if platform.libraries.is_empty() {
+            platform.add_libraries(PLAIN_LIBRARIES);
+        }
+        let data = DATA.iter().filter_map(|path| find(Path::new(path)).ok());
+        for found in data.filter(|found| found.kind != Kind::Other) {
+            platform.links.extend(found.links.iter().cloned());
+            if !platform.data.iter().any(|known| known.real == found.real) {
+                platform.data.push(found);
+            }
+        }
+        for found in LOADERS.iter().filter_map(|path| find(Path::new(path)).ok()) {
+            platform.links.extend(found.links.iter().cloned());
+            if !platform.libraries.iter().any(|folder| found.real.starts_with(&folder.real)) {
+                platform.libraries.push(found.clone());
+            }
+            platform.loaders.push(found.real);
+        }
+        platform
+    }
+
+    fn add_libraries(&mut self, paths: &[&str]) {
+        for found in paths.iter().filter_map(|path| find(Path::new(path)).ok()) {
+            let known = self.libraries.iter().any(|folder| found.real.starts_with(&folder.real));
+            if found.kind == Kind::Directory && !known {
+                self.libraries.push(found);
+            }
+        }
+    }
+}

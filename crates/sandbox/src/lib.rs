@@ -1,0 +1,45 @@
+//! Processes confined by the kernel to exactly what they were granted.
+//!
+//! ```no_run
+//! use ringfence_sandbox::{Access, Native, Sandbox, Spec, Streams};
+//!
+//! let sandbox = Sandbox::new(Native::new());
+//! let spec = Spec::new("/usr/bin/wc").arguments(["-l", "/srv/data/log"]).tree("/srv/data", Access::READ);
+//! let report = sandbox.run(&spec, Streams::default())?;
+//! println!("{}", String::from_utf8_lossy(&report.stdout.bytes));
+//! # Ok::<(), ringfence_sandbox::SandboxError>(())
+//! ```
+//!
+//! A [`Spec`] says what is asked for. [`Seen`] looks at the machine. [`Plan`] joins both and is pure data: what exists
+//! inside, what Landlock and seccomp allow, what may be spent. A [`Backend`] carries the plan out, or starts nothing.
+
+pub mod backend;
+mod error;
+mod host;
+mod limit;
+mod plan;
+mod quarantine;
+mod report;
+mod sandbox;
+mod seccomp;
+mod spec;
+mod step;
+mod stream;
+mod supervise;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+mod sys;
+
+pub use backend::{Backend, Native, Tier};
+pub use error::SandboxError;
+pub use host::{Found, Identity, Kind, Platform, Program, SearchPath};
+pub use limit::{Enforcer, LimitName};
+pub use plan::{Entry, Landlock, Network, Plan, ProcessLimit, Resource, Rule, Seen};
+pub use report::{Capture, Ending, Quarantined, Report, Usage};
+pub use sandbox::Sandbox;
+pub use seccomp::{Architecture, Instruction, Profile, program as seccomp_program};
+pub use spec::{Access, Spec, Tree, default_limits};
+pub use step::Step;
+pub use stream::{Observer, Stream, Streams};

@@ -1,0 +1,255 @@
+//! Starting: one long-lived thread clones, everybody else sends instructions.
+//!
+//! The parent-death signal of a sandbox follows the thread that cloned it, so that thread must live as long as the
+//! process. It can also prepare namespace sets ahead of time: a set is used once, by one sandbox.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    recv, sendmsg, socketpair,
+};
+
+use super::op::Op;
+use super::prepare::about;
+use crate::error::SandboxError;
+use crate::step::Step;
+use crate::sys::{Instructions, Part, Prepared, enter, init_program};
+
+/// A process in namespaces of its own that waits for instructions.
+pub(crate) struct Set {
+    prepared: Prepared,
+    control: OwnedFd,
+    base: Arc<[Op]>,
+}
+
+/// A sandbox whose command runs.
+pub(crate) struct Started {
+    /// Keeps the memory and kills everything when dropped.
+    set: Set,
+    _steps: (Vec<Op>, Vec<Op>),
+}
+
+const NAMESPACES: u64 = (libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP) as u64;
+
+impl Set {
+    /// Clones on the calling thread, which must outlive the set.
+    fn new(base: &Arc<[Op]>) -> Result<Self, SandboxError> {
+        let failed = |step| move |errno: Errno| SandboxError::Step { step, path: None, error: errno.into() };
+        let init = init_program().map_err(failed(Step::Init))?;
+        let (control, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+                .map_err(failed(Step::Control))?;
+        let prepared =
+            enter(NAMESPACES, Arc::clone(base), theirs.as_fd(), init.as_fd()).map_err(failed(Step::Clone))?;
+        // The clone has its own table of descriptors, but may not have copied ours yet when `theirs` is closed here:
+        // the table was copied before the clone returned.
+        Ok(Self { prepared, control, base: Arc::clone(base) })
+    }
+
+    /// Sends the rest of the steps and waits until the command runs.
+    pub(crate) fn start(
+        self,
+        outer: Vec<Op>,
+        inner: Vec<Op>,
+        streams: [BorrowedFd<'_>; 3],
+        doors: &[OwnedFd],
+    ) -> Result<Started, SandboxError> {
+        let mut descriptors = streams.to_vec();
+        descriptors.extend(doors.iter().map(AsFd::as_fd));
+        let message = Instructions::new(&outer, &inner).to_bytes();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(7))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+        let sent = sendmsg(&self.control, &[IoSlice::new(&message)], &mut ancillary, SendFlags::NOSIGNAL);
+        let started = sent.and_then(|_| receive_start(&self.control));
+        match started {
+            Ok(true) => Ok(Started { set: self, _steps: (outer, inner) }),
+            Ok(false) | Err(_) => Err(self.failure(&outer, &inner)),
+        }
+    }
+
+    /// Waits for the end of a clone that failed, and says where it failed.
+    fn failure(&self, outer: &[Op], inner: &[Op]) -> SandboxError {
+        let _ended = rustix::process::waitid(
+            rustix::process::WaitId::PidFd(self.prepared.pidfd()),
+            rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT,
+        );
+        let Some(failure) = self.prepared.failure() else {
+            let error = std::io::Error::other("the first process ended without saying why");
+            return SandboxError::Step { step: Step::Control, path: None, error };
+        };
+        let ops = match failure.part {
+            Part::Namespaces => &self.base,
+            Part::Outer => outer,
+            Part::Inner => inner,
+        };
+        SandboxError::Step {
+            step: failure.step,
+            path: ops.get(failure.index).and_then(about),
+            error: std::io::Error::from_raw_os_error(failure.errno),
+        }
+    }
+}
+
+fn receive_start(control: &OwnedFd) -> Result<bool, Errno> {
+    let mut word = [0; 16];
+    loop {
+        match recv(control, &mut word, RecvFlags::empty()) {
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+            Ok((length, _)) => return Ok(word.get(..length) == Some(b"started")),
+        }
+    }
+}
+
+impl Started {
+    /// Returns the descriptor that becomes readable when everything is over.
+    pub(crate) fn pidfd(&self) -> BorrowedFd<'_> {
+        self.set.prepared.pidfd()
+    }
+
+    /// Returns the socket over which process 1 tells how the command ended.
+    pub(crate) fn control(&self) -> BorrowedFd<'_> {
+        self.set.control.as_fd()
+    }
+}
+
+/// The launcher thread, and the sets it keeps ready.
+pub(crate) struct Launcher {
+    jobs: std::sync::mpsc::Sender<Job>,
+    ready: Arc<Ready>,
+}
+
+struct Ready {
+    sets: Mutex<Sets>,
+    added: Condvar,
+}
+
+#[derive(Default)]
+struct Sets {
+    waiting: VecDeque<Set>,
+    wanted: usize,
+    base: Option<Arc<[Op]>>,
+    /// What the last attempt said, when it failed.
+    failed: bool,
+}
+
+enum Job {
+    Clone(Arc<[Op]>, SyncSender<Result<Set, SandboxError>>),
+    Refill,
+}
+
+impl Launcher {
+    /// Returns the one launcher of this process.
+    ///
+    /// # Errors
+    ///
+    /// The thread could not be started.
+    pub(crate) fn of_process() -> Result<&'static Self, SandboxError> {
+        static LAUNCHER: OnceLock<Result<Launcher, std::io::ErrorKind>> = OnceLock::new();
+        let launcher = LAUNCHER.get_or_init(|| Self::start().map_err(|error| error.kind()));
+        launcher.as_ref().map_err(|kind| SandboxError::Step {
+            step: Step::Clone,
+            path: None,
+            error: (*kind).into(),
+        })
+    }
+
+    fn start() -> std::io::Result<Self> {
+        let (jobs, inbox) = channel();
+        let ready = Arc::new(Ready { sets: Mutex::default(), added: Condvar::new() });
+        let shared = Arc::clone(&ready);
+        std::thread::Builder::new().name("ringfence-launcher".into()).spawn(move || work(&inbox, &shared))?;
+        Ok(Self { jobs, ready })
+    }
+
+    /// Keeps `count` sets ready for sandboxes with this base; 0 keeps none.
+    pub(crate) fn keep_ready(&self, base: &Arc<[Op]>, count: usize) {
+        let mut sets = lock(&self.ready.sets);
+        sets.wanted = count;
+        sets.base = Some(Arc::clone(base));
+        sets.failed = false;
+        let surplus = if count == 0 { std::mem::take(&mut sets.waiting) } else { VecDeque::new() };
+        drop(sets);
+        drop(surplus);
+        // The thread lives as long as the process.
+        let _sent = self.jobs.send(Job::Refill);
+    }
+
+    /// Waits until as many sets are ready as were asked for.
+    pub(crate) fn wait_ready(&self) {
+        let sets = lock(&self.ready.sets);
+        let enough = |sets: &mut Sets| sets.waiting.len() < sets.wanted && !sets.failed;
+        drop(self.ready.added.wait_while(sets, enough).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Takes a set that is ready, or has one made.
+    pub(crate) fn set(&self, base: &Arc<[Op]>) -> Result<Set, SandboxError> {
+        let mut sets = lock(&self.ready.sets);
+        let pooled = sets.base.as_ref().is_some_and(|known| Arc::ptr_eq(known, base));
+        if pooled && sets.wanted > 0 {
+            let taken = sets.waiting.pop_front();
+            drop(sets);
+            let _sent = self.jobs.send(Job::Refill);
+            if let Some(set) = taken {
+                return Ok(set);
+            }
+        } else {
+            drop(sets);
+        }
+        let (answer, answered) = sync_channel(1);
+        let gone = || SandboxError::Step {
+            step: Step::Clone,
+            path: None,
+            error: std::io::Error::other("the launcher thread is gone"),
+        };
+        self.jobs.send(Job::Clone(Arc::clone(base), answer)).map_err(|_| gone())?;
+        answered.recv().map_err(|_| gone())?
+    }
+}
+
+fn work(inbox: &Receiver<Job>, ready: &Ready) {
+    while let Ok(job) = inbox.recv() {
+        match job {
+            // Whoever asked and is gone drops the set with the answer.
+            Job::Clone(base, answer) => drop(answer.send(Set::new(&base))),
+            Job::Refill => refill(ready),
+        }
+    }
+}
+
+fn refill(ready: &Ready) {
+    loop {
+        let sets = lock(&ready.sets);
+        let Some(base) = sets.base.clone().filter(|_| sets.waiting.len() < sets.wanted && !sets.failed)
+        else {
+            return;
+        };
+        drop(sets);
+        let made = Set::new(&base);
+        let mut sets = lock(&ready.sets);
+        match made {
+            Ok(set) => sets.waiting.push_back(set),
+            // The next launch makes its own and reports what is wrong.
+            Err(_) => sets.failed = true,
+        }
+        ready.added.notify_all();
+    }
+}
+
+fn lock(sets: &Mutex<Sets>) -> MutexGuard<'_, Sets> {
+    sets.lock().unwrap_or_else(PoisonError::into_inner)
+}

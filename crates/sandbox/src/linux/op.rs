@@ -1,0 +1,105 @@
+//! The steps of a launch, prepared by the parent and carried out one by one in the clone.
+//!
+//! Each is one act with everything it needs owned beside it, so that the clone only reads. The list is data: it can be
+//! printed, compared and tested without starting anything.
+
+use std::ffi::{CString, OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use crate::host::Identity;
+use crate::seccomp::Instruction;
+use crate::step::Step;
+
+/// One step.
+#[derive(Debug)]
+pub(crate) enum Op {
+    /// `prctl(PR_SET_PDEATHSIG, SIGKILL)`
+    DieWithParent,
+    /// Opens an existing file, writes to it, closes it.
+    WriteTo { step: Step, path: CString, bytes: Vec<u8> },
+    /// `mount(NULL, "/", NULL, flags)`: no mount of ours is seen outside, none from outside after now.
+    PrivateMounts,
+    /// Mounts a tmpfs over a directory.
+    Tmpfs { step: Step, at: CString, options: CString, flags: u64 },
+    /// `chdir`
+    ChangeDirectory { step: Step, to: CString },
+    /// `pivot_root(".", old)`, then `chdir("/")`
+    PivotRoot { old: CString },
+    /// `mkdir`; a directory that is already there is kept.
+    MakeDirectory { path: CString, mode: u32 },
+    /// Makes a file with this content.
+    MakeFile { path: CString, mode: u32, content: Vec<u8> },
+    /// `symlink`
+    Link { to: CString, at: CString },
+    /// Clones a mount, compares it, sets its attributes, attaches it.
+    Bind { source: CString, target: CString, attributes: u64, identity: Option<Identity>, recursive: bool },
+    /// Mounts a fresh `/proc`, read-only.
+    Proc { at: CString },
+    /// `umount2(path, MNT_DETACH)`, then `rmdir`
+    Detach { path: CString },
+    /// `unlink` or `rmdir`
+    Remove { path: CString, flags: u32 },
+    /// Sets attributes of the mount at a path.
+    Attributes { path: CString, attributes: u64 },
+    /// Raises `lo`.
+    RaiseLoopback,
+    /// Writes `0` to each of the received descriptors after the first three: joins those control groups.
+    JoinCgroups,
+    /// `setsid`, and with a terminal on descriptor 0 makes it the controlling one.
+    Session { terminal: bool },
+    /// `setrlimit`, both soft and hard
+    Limit { resource: u32, value: u64 },
+    /// Empties the signal mask and sets the ignored signals back.
+    Signals,
+    /// `close_range(first, ..)`
+    CloseFrom { first: u32 },
+    /// Empties the bounding, ambient and every other set; locks the special treatment of uid 0 out.
+    DropCapabilities,
+    /// `prctl(PR_SET_NO_NEW_PRIVS)`
+    NoNewPrivileges,
+    /// A Landlock domain.
+    Landlock { handled: u64, scoped: u64, rules: Vec<(CString, u64)> },
+    /// A seccomp filter.
+    Seccomp { program: Vec<Instruction> },
+    /// `execve`
+    Execute(Execution),
+}
+
+/// A program with its arguments and environment, laid out for `execve`.
+#[derive(Debug)]
+pub(crate) struct Execution {
+    path: CString,
+    _texts: Vec<CString>,
+    arguments: Pointers,
+    environment: Pointers,
+}
+
+#[derive(Debug)]
+pub(crate) struct Pointers(Vec<*const c_char>);
+
+impl Execution {
+    pub(crate) fn new(path: CString, arguments: Vec<CString>, environment: Vec<CString>) -> Self {
+        // The texts lie on the heap, so that their addresses stay when the vectors move.
+        let list = |texts: &[CString]| {
+            Pointers(texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect())
+        };
+        let (argv, envp) = (list(&arguments), list(&environment));
+        let texts = arguments.into_iter().chain(environment).collect();
+        Self { path, _texts: texts, arguments: argv, environment: envp }
+    }
+
+    /// Returns the program.
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from(OsStr::from_bytes(self.path.as_bytes()))
+    }
+
+    /// Returns the addresses that `execve` takes, valid as long as this value.
+    pub(crate) fn addresses(&self) -> [usize; 3] {
+        [
+            self.path.as_ptr() as usize,
+            self.arguments.0.as_ptr() as usize,
+            self.environment.0.as_ptr() as usize,
+        ]
+    }
+}

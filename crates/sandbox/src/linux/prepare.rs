@@ -1,0 +1,243 @@
+//! From the plan to the steps that carry it out.
+
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::kernel::{self, right};
+use super::op::{Execution, Op};
+use crate::error::SandboxError;
+use crate::plan::{Entry, Plan, ProcessLimit, Resource, Rule};
+use crate::seccomp::{Architecture, program};
+use crate::spec::Access;
+use crate::step::Step;
+
+/// Where the old root is while the new one is built.
+const OLD: &str = "/.old";
+const HIDDEN_FILE: &str = "/.hidden-file";
+const HIDDEN_FOLDER: &str = "/.hidden-folder";
+
+const RDONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+const NOSUID: u64 = libc::MOUNT_ATTR_NOSUID;
+const NODEV: u64 = libc::MOUNT_ATTR_NODEV;
+const NOEXEC: u64 = libc::MOUNT_ATTR_NOEXEC;
+
+/// Who runs the sandbox, outside and inside.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct User {
+    pub(crate) outside: (u32, u32),
+    pub(crate) inside: (u32, u32),
+}
+
+impl User {
+    /// Inside, root is nobody special: a plain id of its own, so that no program tries what only root can do.
+    pub(crate) fn current() -> Self {
+        let outside = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let plain = |id: u32| if id == 0 { 1000 } else { id };
+        Self { outside, inside: (plain(outside.0), plain(outside.1)) }
+    }
+}
+
+/// The steps that every sandbox begins with: namespaces, the root and what every program needs.
+pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxError> {
+    let write_to = |path: &str, text: String| {
+        Ok::<_, SandboxError>(Op::WriteTo {
+            step: Step::IdMap,
+            path: text_of(path)?,
+            bytes: text.into_bytes(),
+        })
+    };
+    let mut ops = vec![
+        Op::DieWithParent,
+        write_to("/proc/self/setgroups", "deny".into())?,
+        write_to("/proc/self/uid_map", format!("{} {} 1", user.inside.0, user.outside.0))?,
+        write_to("/proc/self/gid_map", format!("{} {} 1", user.inside.1, user.outside.1))?,
+        Op::PrivateMounts,
+        tmpfs(Step::Root, "/tmp", "mode=755,size=4m,nr_inodes=4096".into())?,
+        Op::ChangeDirectory { step: Step::Root, to: text_of("/tmp")? },
+        Op::MakeDirectory { path: text_of(".old")?, mode: 0o700 },
+        Op::PivotRoot { old: text_of(".old")? },
+    ];
+    for entry in base {
+        add(&mut ops, entry, user)?;
+    }
+    ops.push(Op::RaiseLoopback);
+    Ok(ops)
+}
+
+/// The steps of process 1 that this plan asks for.
+pub(crate) fn plan_steps(plan: &Plan, user: User, cgroups: bool) -> Result<Vec<Op>, SandboxError> {
+    let mut ops = Vec::with_capacity(plan.root.len() * 2 + 8);
+    if cgroups {
+        ops.push(Op::JoinCgroups);
+    }
+    let hides = plan.root.iter().any(|entry| matches!(entry, Entry::Hidden { .. }));
+    if hides {
+        ops.push(Op::MakeFile { path: text_of(HIDDEN_FILE)?, mode: 0, content: Vec::new() });
+        ops.push(Op::MakeDirectory { path: text_of(HIDDEN_FOLDER)?, mode: 0 });
+    }
+    for entry in &plan.root {
+        add(&mut ops, entry, user)?;
+    }
+    if hides {
+        ops.push(Op::Remove { path: text_of(HIDDEN_FILE)?, flags: 0 });
+        ops.push(Op::Remove { path: text_of(HIDDEN_FOLDER)?, flags: libc::AT_REMOVEDIR as u32 });
+    }
+    ops.push(Op::Detach { path: text_of(OLD)? });
+    ops.push(Op::Attributes { path: text_of("/")?, attributes: RDONLY | NOSUID | NODEV | NOEXEC });
+    Ok(ops)
+}
+
+/// The steps of the command, the last of which executes it.
+pub(crate) fn command_steps(plan: &Plan, extra: &[ProcessLimit]) -> Result<Vec<Op>, SandboxError> {
+    let mut ops = vec![
+        Op::Session { terminal: plan.terminal },
+        Op::ChangeDirectory { step: Step::WorkingDirectory, to: text(plan.directory.as_os_str())? },
+        Op::CloseFrom { first: 3 },
+        Op::DropCapabilities,
+        Op::NoNewPrivileges,
+        landlock(&plan.landlock.rules)?,
+    ];
+    ops.extend(
+        plan.process_limits
+            .iter()
+            .chain(extra)
+            .map(|limit| Op::Limit { resource: resource(limit.resource), value: limit.value }),
+    );
+    ops.push(Op::Signals);
+    ops.push(Op::Seccomp { program: program(plan.seccomp, Architecture::HERE) });
+    ops.push(Op::Execute(execution(plan)?));
+    Ok(ops)
+}
+
+/// The Landlock domain of these rules, as far as this kernel's version goes.
+pub(crate) fn landlock(rules: &[Rule]) -> Result<Op, SandboxError> {
+    let version = kernel::landlock_version();
+    let handled = kernel::handled(version);
+    let rules = rules
+        .iter()
+        .map(|rule| Ok((text(rule.path.as_os_str())?, rights(rule.access, rule.file) & handled)))
+        .filter(|rule| rule.as_ref().map_or(true, |(_, rights)| *rights != 0))
+        .collect::<Result<_, SandboxError>>()?;
+    Ok(Op::Landlock { handled, scoped: kernel::scoped(version), rules })
+}
+
+pub(crate) fn execution(plan: &Plan) -> Result<Execution, SandboxError> {
+    let arguments = plan.arguments.iter().map(|argument| text(argument)).collect::<Result<_, _>>()?;
+    let variable = |(name, value): &(std::ffi::OsString, std::ffi::OsString)| {
+        let mut pair = name.as_bytes().to_vec();
+        pair.push(b'=');
+        pair.extend(value.as_bytes());
+        CString::new(pair).map_err(|_| SandboxError::Nul("a variable of the environment"))
+    };
+    let environment = plan.environment.iter().map(variable).collect::<Result<_, _>>()?;
+    Ok(Execution::new(text(plan.program.as_os_str())?, arguments, environment))
+}
+
+pub(crate) const fn resource(resource: Resource) -> u32 {
+    match resource {
+        Resource::Core => libc::RLIMIT_CORE,
+        Resource::Cpu => libc::RLIMIT_CPU,
+        Resource::Data => libc::RLIMIT_DATA,
+        Resource::FileSize => libc::RLIMIT_FSIZE,
+        Resource::MessageQueue => libc::RLIMIT_MSGQUEUE,
+        Resource::OpenFiles => libc::RLIMIT_NOFILE,
+        Resource::Processes => libc::RLIMIT_NPROC,
+    }
+}
+
+/// Returns what a step was about, for an error.
+pub(crate) fn about(op: &Op) -> Option<PathBuf> {
+    let path = match op {
+        Op::Bind { target, .. } => target,
+        Op::MakeDirectory { path, .. } | Op::MakeFile { path, .. } => path,
+        Op::ChangeDirectory { to, .. } => to,
+        Op::Execute(execution) => return Some(execution.path()),
+        _ => return None,
+    };
+    Some(PathBuf::from(OsStr::from_bytes(path.as_bytes())))
+}
+
+fn rights(access: Access, file: bool) -> u64 {
+    let mut rights = 0;
+    if access.read {
+        rights |= right::READ_FILE | right::READ_DIR;
+    }
+    if access.write {
+        rights |= right::WRITE_FILE | right::TRUNCATE | right::CHANGE_DIR | right::IOCTL_DEV;
+    }
+    if access.execute {
+        rights |= right::EXECUTE;
+    }
+    if file { rights & right::ON_FILES } else { rights }
+}
+
+fn add(ops: &mut Vec<Op>, entry: &Entry, user: User) -> Result<(), SandboxError> {
+    let path = text(entry.path().as_os_str())?;
+    match entry {
+        Entry::Directory { .. } => ops.push(Op::MakeDirectory { path, mode: 0o755 }),
+        Entry::File { content, .. } => {
+            let content = content.replace("1000:1000", &format!("{}:{}", user.inside.0, user.inside.1));
+            let content = content.replace("tool:x:1000:\n", &format!("tool:x:{}:\n", user.inside.1));
+            ops.push(Op::MakeFile { path, mode: 0o644, content: content.into_bytes() });
+        }
+        Entry::Link { to, .. } => ops.push(Op::Link { to: text(to.as_os_str())?, at: path }),
+        Entry::Bind { access, file, identity, path: at } => {
+            let read_only = if access.write { 0 } else { RDONLY };
+            let no_exec = if access.execute { 0 } else { NOEXEC };
+            ops.push(Op::Bind {
+                source: old(at)?,
+                target: path,
+                attributes: NOSUID | NODEV | read_only | no_exec,
+                identity: Some(*identity),
+                recursive: !file,
+            });
+        }
+        Entry::Device { path: at } => {
+            ops.push(Op::MakeFile { path: path.clone(), mode: 0o444, content: Vec::new() });
+            ops.push(Op::Bind {
+                source: old(at)?,
+                target: path,
+                attributes: NOSUID | NOEXEC,
+                identity: None,
+                recursive: false,
+            });
+        }
+        Entry::Proc => ops.push(Op::Proc { at: path }),
+        Entry::Scratch { bytes, .. } => {
+            let inodes = (bytes / 1024).clamp(1024, 1 << 20);
+            ops.push(tmpfs(
+                Step::Root,
+                "/tmp",
+                format!("mode=1777,size={},nr_inodes={inodes}", (*bytes).max(4096)),
+            )?);
+        }
+        Entry::Hidden { file, .. } => ops.push(Op::Bind {
+            source: text_of(if *file { HIDDEN_FILE } else { HIDDEN_FOLDER })?,
+            target: path,
+            attributes: NOSUID | NODEV | RDONLY | NOEXEC,
+            identity: None,
+            recursive: false,
+        }),
+    }
+    Ok(())
+}
+
+fn tmpfs(step: Step, at: &str, options: String) -> Result<Op, SandboxError> {
+    let flags = (libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC) as u64;
+    Ok(Op::Tmpfs { step, at: text_of(at)?, options: text_of(&options)?, flags })
+}
+
+fn old(path: &Path) -> Result<CString, SandboxError> {
+    let mut below = OLD.as_bytes().to_vec();
+    below.extend(path.as_os_str().as_bytes());
+    CString::new(below).map_err(|_| SandboxError::Nul("a path"))
+}
+
+fn text_of(text: &str) -> Result<CString, SandboxError> {
+    CString::new(text).map_err(|_| SandboxError::Nul("a path"))
+}
+
+fn text(text: &OsStr) -> Result<CString, SandboxError> {
+    CString::new(text.as_bytes()).map_err(|_| SandboxError::Nul("an argument"))
+}

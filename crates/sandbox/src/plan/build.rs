@@ -1,0 +1,393 @@
+//! Joining what was asked for with what was seen.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use ringfence_policy::Limits;
+
+use super::{Entry, Landlock, Network, Plan, ProcessLimit, Resource};
+use crate::error::SandboxError;
+use crate::host::{Found, Identity, Kind, Platform, Program, Role, Sensitive, Treatment, find, survey};
+use crate::seccomp::Profile;
+use crate::spec::{Access, Spec, default_limits};
+
+/// Everything about the machine that a plan depends on.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    platform: Platform,
+    programs: Vec<Program>,
+    trees: Vec<(Found, Access)>,
+    folders: Vec<Found>,
+    sensitive: Vec<(Sensitive, Option<Identity>)>,
+}
+
+/// The folders that `*` mounts.
+const PROGRAM_FOLDERS: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives"];
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+const SCRATCH: &str = "/tmp";
+
+impl Seen {
+    /// Looks at everything a specification names.
+    ///
+    /// # Errors
+    ///
+    /// A program or a granted path is missing, or a tree is too large to search for files on the floor.
+    pub fn look(spec: &Spec, platform: &Platform) -> Result<Self, SandboxError> {
+        let mut programs = vec![Program::find(&spec.program)?];
+        for binary in &spec.binaries {
+            programs.push(Program::find(binary)?);
+        }
+        let mut trees = Vec::new();
+        let mut sensitive = Vec::new();
+        for tree in &spec.trees {
+            let found =
+                find(&tree.path).map_err(|error| SandboxError::Path { path: tree.path.clone(), error })?;
+            if found.real == Path::new("/") && tree.access.write {
+                return Err(SandboxError::Inexpressible {
+                    what: "writing to `/`: grant the folders below it".into(),
+                });
+            }
+            for one in survey(&found.real, tree.access.write, &spec.named)? {
+                let identity =
+                    find(&one.path).ok().filter(|seen| seen.real == one.path).map(|seen| seen.identity);
+                sensitive.push((one, identity));
+            }
+            trees.push((found, tree.access));
+        }
+        let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary);
+        let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
+        Ok(Self { platform: platform.clone(), programs, trees, folders, sensitive })
+    }
+}
+
+impl Plan {
+    /// Makes the plan. Pure: everything about the machine was seen before.
+    ///
+    /// # Errors
+    ///
+    /// The specification contradicts itself, as with a working directory that is not granted.
+    pub fn new(spec: &Spec, seen: &Seen) -> Result<Self, SandboxError> {
+        let base = base(&seen.platform, spec.terminal);
+        let limits = with_defaults(&spec.limits);
+        let mut layout = Layout::over(&base);
+        // First, so that a granted folder below it is mounted inside it.
+        layout.entries.push(Entry::Scratch {
+            path: PathBuf::from(SCRATCH),
+            bytes: limits.scratch.map_or(0, ringfence_policy::Size::bytes),
+        });
+        let mut executables: Vec<(PathBuf, bool)> =
+            seen.platform.loaders.iter().map(|loader| (loader.clone(), true)).collect();
+
+        let mut wanted = Wanted::default();
+        for found in &seen.folders {
+            wanted.add(found, Access::EXECUTE);
+        }
+        for (found, access) in &seen.trees {
+            let access = Access { execute: access.execute || (spec.any_binary && !access.write), ..*access };
+            wanted.add(found, access);
+            if access.execute {
+                executables.push((found.real.clone(), found.kind != Kind::Directory));
+            }
+        }
+        for program in seen.programs.iter().flat_map(Program::all) {
+            wanted.add(&program.found, Access::EXECUTE);
+            executables.push((program.found.real.clone(), true));
+            for companion in &program.companions {
+                let file = companion.found.kind != Kind::Directory;
+                wanted.add(
+                    &companion.found,
+                    match companion.role {
+                        Role::Data => Access::READ,
+                        Role::Library | Role::Programs => Access::EXECUTE,
+                    },
+                );
+                if companion.role == Role::Programs {
+                    executables.push((companion.found.real.clone(), file));
+                }
+            }
+        }
+        executables.sort();
+        executables.dedup();
+        wanted.lay(&mut layout);
+        protect(&mut layout, seen);
+
+        let directory = spec.directory.clone().unwrap_or_else(|| PathBuf::from(SCRATCH));
+        let directory = find_inside(&directory);
+        if !layout.holds(&directory) {
+            return Err(SandboxError::Path {
+                path: directory,
+                error: std::io::Error::other("it is the working directory and is not granted"),
+            });
+        }
+        let root = layout.entries;
+        let all: Vec<&Entry> = base.iter().chain(&root).collect();
+        let landlock = Landlock::new(&all, &executables, spec.any_binary);
+        let program = seen.programs.first().map(|program| program.found.real.clone()).unwrap_or_default();
+        let sensitive = seen.sensitive.iter().map(|(one, _)| one.path.clone()).collect();
+        let guarded =
+            seen.trees.iter().filter(|(found, access)| access.write && found.kind == Kind::Directory);
+        Ok(Self {
+            arguments: std::iter::once(name_of(spec)).chain(spec.arguments.iter().cloned()).collect(),
+            environment: environment(spec, &seen.programs),
+            directory,
+            landlock,
+            seccomp: Profile { unix_sockets: spec.unix_sockets },
+            process_limits: process_limits(&limits),
+            limits,
+            network: Network::Loopback,
+            terminal: spec.terminal,
+            guarded: guarded.map(|(found, _)| found.real.clone()).collect(),
+            program: asked_or(program, seen),
+            root,
+            base,
+            sensitive,
+            named: spec.named.clone(),
+        })
+    }
+}
+
+/// The program is executed by the path it was asked for: many a program looks at its own name.
+fn asked_or(real: PathBuf, seen: &Seen) -> PathBuf {
+    seen.programs.first().map_or(real, |program| program.asked.clone())
+}
+
+fn name_of(spec: &Spec) -> OsString {
+    spec.program.clone().into_os_string()
+}
+
+/// Where a path leads, as far as it exists.
+fn find_inside(path: &Path) -> PathBuf {
+    if path == Path::new(SCRATCH) {
+        path.to_path_buf()
+    } else {
+        find(path).map_or_else(|_| path.to_path_buf(), |found| found.real)
+    }
+}
+
+fn with_defaults(limits: &Limits) -> Limits {
+    let default = default_limits();
+    Limits {
+        wall: limits.wall.or(default.wall),
+        cpu: limits.cpu.or(default.cpu),
+        memory: limits.memory.or(default.memory),
+        processes: limits.processes.or(default.processes),
+        open_files: limits.open_files.or(default.open_files),
+        file_size: limits.file_size.or(default.file_size),
+        output: limits.output.or(default.output),
+        scratch: limits.scratch.or(default.scratch),
+    }
+}
+
+fn process_limits(limits: &Limits) -> Vec<ProcessLimit> {
+    let mut all = vec![ProcessLimit { resource: Resource::Core, value: 0 }];
+    let mut add =
+        |resource, value: Option<u64>| all.extend(value.map(|value| ProcessLimit { resource, value }));
+    add(Resource::Cpu, limits.cpu.map(|span| span.duration().as_millis().div_ceil(1000) as u64));
+    add(Resource::FileSize, limits.file_size.map(ringfence_policy::Size::bytes));
+    add(Resource::OpenFiles, limits.open_files.map(u64::from));
+    add(Resource::MessageQueue, Some(64 << 10));
+    all
+}
+
+fn environment(spec: &Spec, programs: &[Program]) -> Vec<(OsString, OsString)> {
+    let mut folders: Vec<PathBuf> = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from).to_vec();
+    for folder in programs.iter().filter_map(|program| program.asked.parent()) {
+        if !folders.iter().any(|known| known == folder)
+            && !folder.as_os_str().as_encoded_bytes().contains(&b':')
+        {
+            folders.push(folder.to_path_buf());
+        }
+    }
+    let mut path = OsString::new();
+    for folder in &folders {
+        if !path.is_empty() {
+            path.push(":");
+        }
+        path.push(folder);
+    }
+    let mut variables: BTreeMap<OsString, OsString> =
+        [("PATH".into(), path), ("HOME".into(), SCRATCH.into())].into_iter().collect();
+    variables.extend(spec.environment.iter().map(|(name, value)| (name.clone(), value.clone())));
+    variables.into_iter().collect()
+}
+
+/// What every sandbox holds, whatever it is for.
+pub(crate) fn base(platform: &Platform, terminal: bool) -> Vec<Entry> {
+    let mut layout = Layout::default();
+    for (path, to) in &platform.links {
+        layout.link(path, to);
+    }
+    let mut wanted = Wanted::default();
+    for found in &platform.libraries {
+        wanted.add(found, Access::EXECUTE);
+    }
+    for found in &platform.data {
+        wanted.add(found, Access::READ);
+    }
+    wanted.lay(&mut layout);
+    for path in ["/dev", "/proc", "/tmp", "/etc", "/usr/bin", "/usr/local/bin"] {
+        layout.directory(Path::new(path));
+    }
+    let devices = DEVICES.iter().chain(terminal.then_some(&"/dev/tty"));
+    layout.entries.extend(devices.map(|path| Entry::Device { path: PathBuf::from(path) }));
+    for (path, to) in [
+        ("/dev/fd", "/proc/self/fd"),
+        ("/dev/stdin", "/proc/self/fd/0"),
+        ("/dev/stdout", "/proc/self/fd/1"),
+        ("/dev/stderr", "/proc/self/fd/2"),
+        ("/dev/shm", "/tmp"),
+        ("/var/tmp", "/tmp"),
+    ] {
+        layout.link(Path::new(path), Path::new(to));
+    }
+    for (path, content) in [
+        ("/etc/passwd", "tool:x:1000:1000::/tmp:/bin/sh\n"),
+        ("/etc/group", "tool:x:1000:\n"),
+        ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
+        ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
+    ] {
+        layout.entries.push(Entry::File { path: PathBuf::from(path), content: content.to_owned() });
+    }
+    layout.entries.push(Entry::Proc);
+    layout.entries
+}
+
+/// Paths of the machine that are to exist inside, each once, with everything that may be done there.
+#[derive(Default)]
+struct Wanted<'a>(BTreeMap<&'a Path, (&'a Found, Access)>);
+
+impl<'a> Wanted<'a> {
+    fn add(&mut self, found: &'a Found, access: Access) {
+        let known = self.0.entry(&found.real).or_insert((found, access));
+        known.1 = known.1.join(access);
+    }
+
+    /// Puts them into the layout, folders before what is in them. A path inside a wider grant has its rights too.
+    fn lay(&self, layout: &mut Layout) {
+        let mut laid: Vec<(&Path, Access)> = Vec::new();
+        for (path, (found, own)) in &self.0 {
+            let around =
+                laid.iter().rev().find(|(outer, _)| path.starts_with(outer)).map(|(_, access)| *access);
+            // A program is never writable, even in a writable folder; its folder's rights are not its own.
+            let file = found.kind != Kind::Directory;
+            let access = match around {
+                Some(_) if file && own.execute && !own.write => *own,
+                Some(around) => own.join(Access { execute: false, ..around }),
+                None => *own,
+            };
+            if around != Some(access) {
+                layout.bind(found, access);
+            }
+            laid.push((path, access));
+            for (at, to) in &found.links {
+                layout.link(at, to);
+            }
+        }
+        for (found, _) in self.0.values() {
+            for (at, to) in &found.links {
+                layout.link(at, to);
+            }
+        }
+    }
+}
+
+/// What exists inside so far.
+#[derive(Default)]
+struct Layout {
+    entries: Vec<Entry>,
+    known: BTreeMap<PathBuf, Is>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Is {
+    Folder,
+    Mounted,
+    Other,
+}
+
+impl Layout {
+    fn over(base: &[Entry]) -> Self {
+        let is = |entry: &Entry| match entry {
+            Entry::Directory { .. } => Is::Folder,
+            Entry::Bind { file: false, .. } | Entry::Proc | Entry::Scratch { .. } => Is::Mounted,
+            Entry::Bind { .. }
+            | Entry::Device { .. }
+            | Entry::File { .. }
+            | Entry::Hidden { .. }
+            | Entry::Link { .. } => Is::Other,
+        };
+        let known = base.iter().map(|entry| (entry.path().to_path_buf(), is(entry))).collect();
+        Self { entries: Vec::new(), known }
+    }
+
+    /// Tells whether a path exists inside already: made here, or inside something that is mounted.
+    fn holds(&self, path: &Path) -> bool {
+        path == Path::new("/")
+            || self.known.contains_key(path)
+            || path.ancestors().skip(1).any(|above| self.known.get(above) == Some(&Is::Mounted))
+    }
+
+    fn directory(&mut self, path: &Path) {
+        if self.holds(path) {
+            return;
+        }
+        if let Some(parent) = path.parent() {
+            self.directory(parent);
+        }
+        self.known.insert(path.to_path_buf(), Is::Folder);
+        self.entries.push(Entry::Directory { path: path.to_path_buf() });
+    }
+
+    fn link(&mut self, path: &Path, to: &Path) {
+        if self.holds(path) {
+            return;
+        }
+        if let Some(parent) = path.parent() {
+            self.directory(parent);
+        }
+        self.known.insert(path.to_path_buf(), Is::Other);
+        self.entries.push(Entry::Link { path: path.to_path_buf(), to: to.to_path_buf() });
+    }
+
+    fn bind(&mut self, found: &Found, access: Access) {
+        let file = found.kind != Kind::Directory;
+        let path = &found.real;
+        // A mount needs something to be mounted on. Where a granted folder is around it, that is there already, and
+        // nothing may be made: it would be made outside.
+        match (path.parent(), file) {
+            (Some(parent), true) if !self.holds(path) => {
+                self.directory(parent);
+                self.entries.push(Entry::File { path: path.clone(), content: String::new() });
+            }
+            (_, true) => {}
+            (_, false) => self.directory(path),
+        }
+        self.known.insert(path.clone(), if file { Is::Other } else { Is::Mounted });
+        self.entries.push(Entry::Bind { path: path.clone(), access, file, identity: found.identity });
+    }
+}
+
+/// Covers what is on the floor inside granted trees.
+fn protect(layout: &mut Layout, seen: &Seen) {
+    let mut done: Vec<&Path> = Vec::new();
+    let programs: Vec<&Path> =
+        seen.programs.iter().flat_map(Program::all).map(|program| program.found.real.as_path()).collect();
+    for (one, identity) in &seen.sensitive {
+        // A link leads elsewhere: what it leads to is judged where it is.
+        let Some(identity) = identity else { continue };
+        if one.kind == Kind::Other
+            || done.contains(&one.path.as_path())
+            || programs.iter().any(|path| path.starts_with(&one.path))
+        {
+            continue;
+        }
+        let file = one.kind == Kind::File;
+        let path = one.path.clone();
+        layout.entries.push(match one.treatment {
+            Treatment::Hide => Entry::Hidden { path, file },
+            Treatment::ReadOnly => Entry::Bind { path, access: Access::READ, file, identity: *identity },
+        });
+        done.push(&one.path);
+    }
+}

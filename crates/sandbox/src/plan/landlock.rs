@@ -1,0 +1,68 @@
+//! The second wall: what the kernel's Landlock allows on which path, as seen from inside.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::Entry;
+use crate::spec::Access;
+
+/// A Landlock domain.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Landlock {
+    /// What is allowed where; everything else is refused.
+    pub rules: Vec<Rule>,
+}
+
+/// What is allowed on a path and below it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rule {
+    /// The path, inside.
+    pub path: PathBuf,
+    /// What is allowed.
+    pub access: Access,
+    /// Whether it is a single file, which takes fewer rights.
+    pub file: bool,
+}
+
+impl Landlock {
+    /// Makes the rules of what exists inside. `programs` are the files and folders that may be started.
+    pub(super) fn new(entries: &[&Entry], programs: &[(PathBuf, bool)], any_program: bool) -> Self {
+        let rule = |path: &Path, access, file| Rule { path: path.to_path_buf(), access, file };
+        let binds = || {
+            entries.iter().filter_map(|entry| match entry {
+                Entry::Bind { path, access, file, .. } => Some((path, *access, *file)),
+                _ => None,
+            })
+        };
+        let mut rules = Vec::new();
+        // What is mounted may be read, unless something is there to be written only: then each path has its own rule.
+        if binds().all(|(_, access, _)| access.read) {
+            rules.push(rule(
+                Path::new("/"),
+                Access { read: true, write: false, execute: any_program },
+                false,
+            ));
+        } else {
+            rules.extend(
+                binds().map(|(path, access, file)| rule(path, Access { execute: false, ..access }, file)),
+            );
+            rules.extend(
+                ["/etc", "/dev", "/proc", "/tmp"].map(|path| rule(Path::new(path), Access::READ, false)),
+            );
+            if any_program {
+                rules.push(rule(Path::new("/"), Access { read: false, write: false, execute: true }, false));
+            }
+        }
+        let writable = binds().filter(|(_, access, _)| access.write);
+        rules.extend(
+            writable.map(|(path, access, file)| rule(path, Access { execute: false, ..access }, file)),
+        );
+        rules.extend(["/dev", "/tmp"].map(|path| rule(Path::new(path), Access::WRITE, false)));
+        if !any_program {
+            let execute = Access { read: false, write: false, execute: true };
+            rules.extend(programs.iter().map(|(path, file)| rule(path, execute, *file)));
+        }
+        Self { rules }
+    }
+}

@@ -1,0 +1,193 @@
+//! The plan: everything a launch will do, decided before anything is done.
+//!
+//! [`Plan::new`] is pure: it joins a [`Spec`] with what was [seen](crate::host) of the machine. The native launcher, the
+//! renderers for bwrap, firejail and Seatbelt, and `--print-plan` all read the same plan; none of them decides anything.
+//!
+//! INVARIANT: a path that is not in [`Plan::root`] does not exist inside.
+
+mod build;
+mod landlock;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ringfence_policy::Limits;
+use serde::{Serialize, Serializer};
+
+pub use build::Seen;
+pub use landlock::{Landlock, Rule};
+
+use crate::host::Identity;
+use crate::seccomp::Profile;
+use crate::spec::Access;
+
+/// What a launch will do.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// The program, as it is executed inside.
+    pub program: PathBuf,
+    /// Its arguments, the first being its name.
+    #[serde(serialize_with = "texts")]
+    pub arguments: Vec<OsString>,
+    /// Its whole environment.
+    #[serde(serialize_with = "variables")]
+    pub environment: Vec<(OsString, OsString)>,
+    /// Its working directory.
+    pub directory: PathBuf,
+    /// What exists inside beside the base, parents before children.
+    pub root: Vec<Entry>,
+    /// What every sandbox of this machine holds, parents before children.
+    pub base: Vec<Entry>,
+    /// The Landlock rules.
+    pub landlock: Landlock,
+    /// What the seccomp program lets through beyond its base.
+    pub seccomp: Profile,
+    /// Limits of each process, as `setrlimit` takes them.
+    pub process_limits: Vec<ProcessLimit>,
+    /// The limits, with defaults filled in.
+    pub limits: Limits,
+    /// What the network namespace holds.
+    pub network: Network,
+    /// Whether it gets a terminal of its own.
+    pub terminal: bool,
+    /// Trees in which new files on the floor are looked for afterwards.
+    pub guarded: Vec<PathBuf>,
+    #[serde(skip)]
+    pub(crate) sensitive: Vec<PathBuf>,
+    #[serde(skip)]
+    pub(crate) named: Vec<PathBuf>,
+}
+
+/// Something that exists inside.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Entry {
+    /// A folder of the root.
+    Directory {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A file of the root.
+    File {
+        /// Where.
+        path: PathBuf,
+        /// What it says.
+        content: String,
+    },
+    /// A symbolic link of the root.
+    Link {
+        /// Where.
+        path: PathBuf,
+        /// What it says.
+        to: PathBuf,
+    },
+    /// A path of the machine.
+    Bind {
+        /// Where, inside as outside.
+        path: PathBuf,
+        /// What may be done with it; without `execute` it is mounted `noexec`.
+        access: Access,
+        /// Whether it is a single file.
+        file: bool,
+        /// Which file it must be.
+        #[serde(skip)]
+        identity: Identity,
+    },
+    /// A device of the machine.
+    Device {
+        /// Where, inside as outside.
+        path: PathBuf,
+    },
+    /// A fresh `/proc`, read-only.
+    Proc,
+    /// Private memory of bounded size, gone afterwards.
+    Scratch {
+        /// Where.
+        path: PathBuf,
+        /// How much it holds.
+        bytes: u64,
+    },
+    /// Something that is there and can be neither read nor written.
+    Hidden {
+        /// Where.
+        path: PathBuf,
+        /// Whether it is a single file.
+        file: bool,
+    },
+}
+
+impl Entry {
+    /// Returns where it is, inside.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Bind { path, .. }
+            | Self::Device { path }
+            | Self::Directory { path }
+            | Self::File { path, .. }
+            | Self::Hidden { path, .. }
+            | Self::Link { path, .. }
+            | Self::Scratch { path, .. } => path,
+            Self::Proc => Path::new("/proc"),
+        }
+    }
+}
+
+/// What the network namespace holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// A loopback interface, and no way out.
+    Loopback,
+}
+
+/// A limit of one process.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct ProcessLimit {
+    /// What is limited.
+    pub resource: Resource,
+    /// How much.
+    pub value: u64,
+}
+
+/// What `setrlimit` can limit.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resource {
+    /// Core files, always none.
+    Core,
+    /// Seconds of processor time.
+    Cpu,
+    /// Bytes of data.
+    Data,
+    /// Bytes of one file.
+    FileSize,
+    /// Bytes of message queues.
+    MessageQueue,
+    /// Open files.
+    OpenFiles,
+    /// Processes of this user in this namespace.
+    Processes,
+}
+
+impl Plan {
+    /// Returns the time after which everything is killed.
+    pub fn deadline(&self) -> Option<Duration> {
+        self.limits.wall.map(ringfence_policy::Span::duration)
+    }
+
+    /// Returns how much output is kept of each stream.
+    pub fn output_limit(&self) -> usize {
+        self.limits.output.map_or(usize::MAX, |size| usize::try_from(size.bytes()).unwrap_or(usize::MAX))
+    }
+}
+
+fn texts<S: Serializer>(texts: &[OsString], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(texts.iter().map(|text| text.to_string_lossy()))
+}
+
+fn variables<S: Serializer>(variables: &[(OsString, OsString)], serializer: S) -> Result<S::Ok, S::Error> {
+    // Values may be secrets; a plan is printed and kept.
+    serializer.collect_seq(variables.iter().map(|(name, _)| name.to_string_lossy()))
+}

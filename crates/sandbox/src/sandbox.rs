@@ -1,0 +1,69 @@
+//! A backend together with what is known of this machine.
+
+use std::sync::OnceLock;
+
+use crate::backend::{Backend, Tier};
+use crate::error::SandboxError;
+use crate::host::Platform;
+use crate::plan::{Plan, Seen};
+use crate::report::Report;
+use crate::spec::Spec;
+use crate::stream::Streams;
+
+/// Runs commands, confined.
+#[derive(Debug)]
+pub struct Sandbox {
+    backend: Box<dyn Backend>,
+    weakest: Tier,
+}
+
+impl Sandbox {
+    /// Runs everything through this backend.
+    pub fn new(backend: impl Backend + 'static) -> Self {
+        Self { backend: Box::new(backend), weakest: Tier::Partial }
+    }
+
+    /// Refuses to run anything below this tier.
+    #[must_use]
+    pub fn at_least(mut self, tier: Tier) -> Self {
+        self.weakest = tier;
+        self
+    }
+
+    /// Returns the backend.
+    pub fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
+    /// Says what a run would do, and does nothing.
+    ///
+    /// # Errors
+    ///
+    /// A path or program is missing, or the specification cannot be enforced.
+    pub fn plan(&self, spec: &Spec) -> Result<Plan, SandboxError> {
+        static PLATFORM: OnceLock<Platform> = OnceLock::new();
+        Plan::new(spec, &Seen::look(spec, PLATFORM.get_or_init(Platform::survey))?)
+    }
+
+    /// Runs a command to its end.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was started, and why.
+    pub fn run(&self, spec: &Spec, streams: Streams<'_>) -> Result<Report, SandboxError> {
+        self.run_plan(&self.plan(spec)?, streams)
+    }
+
+    /// Runs a plan that was made before.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was started, and why.
+    pub fn run_plan(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {
+        let found = self.backend.tier();
+        if found < self.weakest {
+            return Err(SandboxError::Tier { found, wanted: self.weakest });
+        }
+        self.backend.run(plan, streams)
+    }
+}

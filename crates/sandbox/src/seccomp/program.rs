@@ -1,0 +1,320 @@
+//! From the table to the instructions of the kernel's classic BPF.
+
+use super::table::{LAST, LINES};
+use super::{Architecture, Check, EACCES, EAFNOSUPPORT, ENOSYS, EPERM, EPROTONOSUPPORT, Profile, Verdict};
+
+/// One instruction (`struct sock_filter`).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(C)]
+pub struct Instruction {
+    code: u16,
+    if_true: u8,
+    if_false: u8,
+    value: u32,
+}
+
+const LOAD: u16 = 0x20;
+const AND: u16 = 0x54;
+const JUMP: u16 = 0x05;
+const JUMP_EQUAL: u16 = 0x15;
+const JUMP_AT_LEAST: u16 = 0x35;
+const JUMP_SET: u16 = 0x45;
+const RETURN: u16 = 0x06;
+
+const RET_ALLOW: u32 = 0x7fff_0000;
+const RET_ERRNO: u32 = 0x0005_0000;
+const RET_KILL_PROCESS: u32 = 0x8000_0000;
+
+const NUMBER_AT: u32 = 0;
+const ARCHITECTURE_AT: u32 = 4;
+
+/// The x32 ABI marks its numbers with this bit.
+const X32: u32 = 0x4000_0000;
+/// Every namespace: mount, cgroup, uts, ipc, user, pid, net, time.
+const NAMESPACES: u32 = 0x7e02_0080;
+const SET_ID_BITS: u32 = 0o6000;
+/// `O_CREAT` and the bit of `O_TMPFILE`.
+const OPEN_MAKES_FILES: u32 = 0o20_000_100;
+const MFD_NOEXEC_SEAL: u32 = 8;
+/// `TIOCSTI`, `TIOCLINUX`, `TIOCCONS`, `TIOCSETD`.
+const TERMINAL_REQUESTS: [u32; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
+const AF_UNIX: u32 = 1;
+const AF_INET: u32 = 2;
+const AF_INET6: u32 = 10;
+const SOCK_RAW: u32 = 3;
+const SOCKET_TYPE: u32 = 0xf;
+const IPPROTO_MPTCP: u32 = 262;
+
+/// Makes the program of a profile.
+pub fn program(profile: Profile, architecture: Architecture) -> Vec<Instruction> {
+    let mut program = vec![
+        load(ARCHITECTURE_AT),
+        jump_if(JUMP_EQUAL, architecture.audit(), 1, 0),
+        ret(RET_KILL_PROCESS),
+        load(NUMBER_AT),
+    ];
+    if architecture == Architecture::X86_64 {
+        program.extend([jump_if(JUMP_AT_LEAST, X32, 0, 1), ret(RET_ERRNO | u32::from(ENOSYS))]);
+    }
+    program.extend(search(&runs(architecture), profile));
+    program
+}
+
+/// Neighbouring numbers with the same verdict, by the first number of each run.
+fn runs(architecture: Architecture) -> Vec<(u32, Verdict)> {
+    let verdict = |number| {
+        let line = LINES.iter().find(|line| line.number(architecture) == Some(number));
+        line.map_or(Verdict::Allow, |line| line.verdict)
+    };
+    let mut runs: Vec<(u32, Verdict)> = Vec::new();
+    for (number, verdict) in (0..=LAST).map(|number| (number, verdict(number))) {
+        if runs.last().is_none_or(|(_, last)| *last != verdict) {
+            runs.push((number, verdict));
+        }
+    }
+    runs.push((LAST + 1, Verdict::Refuse(ENOSYS)));
+    runs
+}
+
+/// A balanced tree of comparisons; each leaf returns.
+fn search(runs: &[(u32, Verdict)], profile: Profile) -> Vec<Instruction> {
+    if let [(_, verdict)] = runs {
+        return leaf(*verdict, profile);
+    }
+    let (low, high) = runs.split_at(runs.len() / 2);
+    let Some((first, _)) = high.first() else { return Vec::new() };
+    let below = search(low, profile);
+    let mut tree = match u8::try_from(below.len()) {
+        Ok(distance) => vec![jump_if(JUMP_AT_LEAST, *first, distance, 0)],
+        // A conditional jump reaches 255 instructions; farther goes by way of an unconditional one.
+        Err(_) => vec![
+            jump_if(JUMP_AT_LEAST, *first, 0, 1),
+            Instruction {
+                code: JUMP,
+                if_true: 0,
+                if_false: 0,
+                value: u32::try_from(below.len()).unwrap_or(u32::MAX),
+            },
+        ],
+    };
+    tree.extend(below);
+    tree.extend(search(high, profile));
+    tree
+}
+
+fn leaf(verdict: Verdict, profile: Profile) -> Vec<Instruction> {
+    match verdict {
+        Verdict::Allow => vec![ret(RET_ALLOW)],
+        Verdict::Refuse(errno) => vec![refuse(errno)],
+        Verdict::Check(check) => judge(check, profile),
+    }
+}
+
+fn judge(check: Check, profile: Profile) -> Vec<Instruction> {
+    match check {
+        Check::CloneFlags => {
+            vec![load_argument(0), jump_if(JUMP_SET, NAMESPACES, 0, 1), refuse(EPERM), allow()]
+        }
+        Check::FileMode(argument) => {
+            vec![load_argument(argument), jump_if(JUMP_SET, SET_ID_BITS, 0, 1), refuse(EPERM), allow()]
+        }
+        // The kernel reads the low half only, so the high half must not be able to hide a request.
+        Check::Ioctl => {
+            let mut judged = vec![load_argument(1)];
+            judged.extend(any_of(&TERMINAL_REQUESTS));
+            judged.extend([allow(), refuse(EPERM)]);
+            judged
+        }
+        Check::MemoryFile => {
+            vec![load_argument(1), jump_if(JUMP_SET, MFD_NOEXEC_SEAL, 1, 0), refuse(EACCES), allow()]
+        }
+        Check::OpenMode(argument) => vec![
+            load_argument(argument.saturating_sub(1)),
+            jump_if(JUMP_SET, OPEN_MAKES_FILES, 1, 0),
+            allow(),
+            load_argument(argument),
+            jump_if(JUMP_SET, SET_ID_BITS, 0, 1),
+            refuse(EPERM),
+            allow(),
+        ],
+        Check::Personality => {
+            let mut judged = vec![load_argument(0)];
+            judged.extend(any_of(&[0, u32::MAX]));
+            judged.extend([refuse(EPERM), allow()]);
+            judged
+        }
+        Check::Socket => socket(profile),
+        Check::SocketPair => {
+            vec![load_argument(0), jump_if(JUMP_EQUAL, AF_UNIX, 1, 0), refuse(EAFNOSUPPORT), allow()]
+        }
+    }
+}
+
+fn socket(profile: Profile) -> Vec<Instruction> {
+    let families: &[u32] =
+        if profile.unix_sockets { &[AF_INET, AF_INET6, AF_UNIX] } else { &[AF_INET, AF_INET6] };
+    let mut judged = vec![load_argument(0)];
+    judged.extend(any_of(families));
+    judged.extend([
+        refuse(EAFNOSUPPORT),
+        load_argument(1),
+        Instruction { code: AND, if_true: 0, if_false: 0, value: SOCKET_TYPE },
+        jump_if(JUMP_EQUAL, SOCK_RAW, 0, 1),
+        refuse(EPERM),
+        load_argument(2),
+        jump_if(JUMP_EQUAL, IPPROTO_MPTCP, 0, 1),
+        refuse(EPROTONOSUPPORT),
+        allow(),
+    ]);
+    judged
+}
+
+/// Skips the one instruction that follows when the accumulator is one of `values`.
+fn any_of(values: &[u32]) -> impl Iterator<Item = Instruction> {
+    let count = values.len();
+    values.iter().enumerate().map(move |(place, value)| {
+        let over = u8::try_from(count - place).unwrap_or(u8::MAX);
+        jump_if(JUMP_EQUAL, *value, over, 0)
+    })
+}
+
+const fn load(at: u32) -> Instruction {
+    Instruction { code: LOAD, if_true: 0, if_false: 0, value: at }
+}
+
+/// Loads the low half of an argument (both architectures are little-endian).
+const fn load_argument(number: u8) -> Instruction {
+    load(16 + 8 * number as u32)
+}
+
+const fn jump_if(code: u16, value: u32, if_true: u8, if_false: u8) -> Instruction {
+    Instruction { code, if_true, if_false, value }
+}
+
+const fn ret(value: u32) -> Instruction {
+    Instruction { code: RETURN, if_true: 0, if_false: 0, value }
+}
+
+const fn allow() -> Instruction {
+    ret(RET_ALLOW)
+}
+
+const fn refuse(errno: u16) -> Instruction {
+    ret(RET_ERRNO | errno as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a program as the kernel would.
+    fn verdict(program: &[Instruction], audit: u32, number: u32, arguments: [u64; 6]) -> u32 {
+        let mut accumulator = 0_u32;
+        let mut at = 0;
+        loop {
+            let instruction = program[at];
+            at += 1;
+            let jump = |taken: bool| if taken { instruction.if_true } else { instruction.if_false } as usize;
+            match instruction.code {
+                LOAD => {
+                    accumulator = match instruction.value {
+                        NUMBER_AT => number,
+                        ARCHITECTURE_AT => audit,
+                        at => arguments[(at as usize - 16) / 8] as u32,
+                    }
+                }
+                AND => accumulator &= instruction.value,
+                JUMP => at += instruction.value as usize,
+                JUMP_EQUAL => at += jump(accumulator == instruction.value),
+                JUMP_AT_LEAST => at += jump(accumulator >= instruction.value),
+                JUMP_SET => at += jump(accumulator & instruction.value != 0),
+                RETURN => return instruction.value,
+                code => panic!("{code}"),
+            }
+        }
+    }
+
+    const X86: u32 = 0xc000_003e;
+
+    #[test]
+    fn agrees_with_the_table_for_every_number() {
+        for architecture in [Architecture::X86_64, Architecture::Aarch64] {
+            let program = program(Profile::default(), architecture);
+            assert!(program.len() < 400, "{}", program.len());
+            for number in 0..=LAST + 20 {
+                let found = verdict(&program, architecture.audit(), number, [0; 6]);
+                let line = LINES.iter().find(|line| line.number(architecture) == Some(number));
+                match line.map(|line| line.verdict) {
+                    Some(Verdict::Refuse(errno)) => {
+                        assert_eq!(found, RET_ERRNO | u32::from(errno), "{number}")
+                    }
+                    Some(Verdict::Allow | Verdict::Check(_)) => {}
+                    None if number > LAST => assert_eq!(found, RET_ERRNO | 38, "{number}"),
+                    None => assert_eq!(found, RET_ALLOW, "{number}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn judges_arguments() {
+        let (base, with_unix) = (
+            program(Profile::default(), Architecture::X86_64),
+            program(Profile { unix_sockets: true }, Architecture::X86_64),
+        );
+        let errno = |code: u16| RET_ERRNO | u32::from(code);
+        #[rustfmt::skip]
+        let cases = [
+            // call          arguments                                          verdict
+            ("clone",        [0x11, 0, 0, 0, 0, 0],                             RET_ALLOW),
+            ("clone",        [0x1000_0011, 0, 0, 0, 0, 0],                      errno(EPERM)),
+            ("clone",        [0x2_0000, 0, 0, 0, 0, 0],                         errno(EPERM)),
+            ("unshare",      [0x400, 0, 0, 0, 0, 0],                            RET_ALLOW),
+            ("unshare",      [0x80, 0, 0, 0, 0, 0],                             errno(EPERM)),
+            ("socket",       [2, 1, 0, 0, 0, 0],                                RET_ALLOW),
+            ("socket",       [10, 2 | 0o2000000, 0, 0, 0, 0],                   RET_ALLOW),
+            ("socket",       [2, 1, 262, 0, 0, 0],                              errno(EPROTONOSUPPORT)),
+            ("socket",       [2, 3, 1, 0, 0, 0],                                errno(EPERM)),
+            ("socket",       [2, 3 | 0o4000, 1, 0, 0, 0],                       errno(EPERM)),
+            ("socket",       [1, 1, 0, 0, 0, 0],                                errno(EAFNOSUPPORT)),
+            ("socket",       [16, 3, 0, 0, 0, 0],                               errno(EAFNOSUPPORT)),
+            ("socket",       [40, 1, 0, 0, 0, 0],                               errno(EAFNOSUPPORT)),
+            ("socket",       [0x1_0000_0001, 1, 0, 0, 0, 0],                    errno(EAFNOSUPPORT)),
+            ("socketpair",   [1, 1, 0, 0, 0, 0],                                RET_ALLOW),
+            ("socketpair",   [2, 1, 0, 0, 0, 0],                                errno(EAFNOSUPPORT)),
+            ("ioctl",        [0, 0x5401, 0, 0, 0, 0],                           RET_ALLOW),
+            ("ioctl",        [0, 0x5412, 0, 0, 0, 0],                           errno(EPERM)),
+            ("ioctl",        [0, 0xdead_0000_5412, 0, 0, 0, 0],                 errno(EPERM)),
+            ("ioctl",        [0, 0x541c, 0, 0, 0, 0],                           errno(EPERM)),
+            ("memfd_create", [0, 1, 0, 0, 0, 0],                                errno(EACCES)),
+            ("memfd_create", [0, 9, 0, 0, 0, 0],                                RET_ALLOW),
+            ("personality",  [0xffff_ffff, 0, 0, 0, 0, 0],                      RET_ALLOW),
+            ("personality",  [0x0040_0000, 0, 0, 0, 0, 0],                      errno(EPERM)),
+            ("chmod",        [0, 0o755, 0, 0, 0, 0],                            RET_ALLOW),
+            ("chmod",        [0, 0o4755, 0, 0, 0, 0],                           errno(EPERM)),
+            ("fchmodat",     [0, 0, 0o2755, 0, 0, 0],                           errno(EPERM)),
+            ("openat",       [0, 0, 0o100, 0o644, 0, 0],                        RET_ALLOW),
+            ("openat",       [0, 0, 0o100, 0o6644, 0, 0],                       errno(EPERM)),
+            ("openat",       [0, 0, 0o20200000, 0o4644, 0, 0],                  errno(EPERM)),
+            ("openat",       [0, 0, 0, 0o6644, 0, 0],                           RET_ALLOW), // read by nobody
+            ("open",         [0, 0o101, 0o4755, 0, 0, 0],                       errno(EPERM)),
+        ];
+        for (name, arguments, expected) in cases {
+            let line = LINES.iter().find(|line| line.name == name).unwrap();
+            let number = line.number(Architecture::X86_64).unwrap();
+            assert_eq!(verdict(&base, X86, number, arguments), expected, "{name} {arguments:x?}");
+        }
+        assert_eq!(verdict(&with_unix, X86, 41, [1, 1, 0, 0, 0, 0]), RET_ALLOW);
+        assert_eq!(verdict(&with_unix, X86, 41, [40, 1, 0, 0, 0, 0]), errno(EAFNOSUPPORT));
+    }
+
+    #[test]
+    fn other_doors_into_the_kernel_are_shut() {
+        let program = program(Profile::default(), Architecture::X86_64);
+        let i386 = 0x4000_0003;
+        assert_eq!(verdict(&program, i386, 1, [0; 6]), RET_KILL_PROCESS);
+        assert_eq!(verdict(&program, X86, X32, [0; 6]), RET_ERRNO | 38);
+        assert_eq!(verdict(&program, X86, X32 | 101, [0; 6]), RET_ERRNO | 38);
+        assert_eq!(verdict(&program, X86, u32::MAX, [0; 6]), RET_ERRNO | 38);
+    }
+}

@@ -1,0 +1,208 @@
+//! What a caller asks a sandbox for: a command, what it may reach, what it may spend.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use ringfence_policy::{Direction, Grant, Limits, NamePattern};
+
+use crate::error::SandboxError;
+
+/// A command and everything it may reach. Starts with nothing granted.
+#[derive(Clone, Debug)]
+#[must_use = "a specification does nothing until a sandbox runs it"]
+pub struct Spec {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) directory: Option<PathBuf>,
+    pub(crate) environment: BTreeMap<OsString, OsString>,
+    pub(crate) trees: Vec<Tree>,
+    pub(crate) binaries: Vec<PathBuf>,
+    pub(crate) any_binary: bool,
+    pub(crate) limits: Limits,
+    pub(crate) unix_sockets: bool,
+    pub(crate) terminal: bool,
+    pub(crate) named: Vec<PathBuf>,
+}
+
+/// A path inside the sandbox with everything below it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Tree {
+    /// Where it is, inside as outside.
+    pub path: PathBuf,
+    /// What may be done there.
+    pub access: Access,
+}
+
+/// What may be done with a tree.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, serde::Serialize)]
+pub struct Access {
+    /// Its files may be read and its folders listed.
+    pub read: bool,
+    /// Its files may be made, changed and removed.
+    pub write: bool,
+    /// Its programs may be started and its libraries loaded.
+    pub execute: bool,
+}
+
+impl Access {
+    /// Read.
+    pub const READ: Self = Self { read: true, write: false, execute: false };
+    /// Read and write.
+    pub const WRITE: Self = Self { read: true, write: true, execute: false };
+    /// Read and start programs.
+    pub const EXECUTE: Self = Self { read: true, write: false, execute: true };
+
+    pub(crate) const fn join(self, other: Self) -> Self {
+        Self {
+            read: self.read || other.read,
+            write: self.write || other.write,
+            execute: self.execute || other.execute,
+        }
+    }
+}
+
+impl Spec {
+    /// Starts with a program, as an absolute path, and nothing granted: no paths, no environment, no network.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            directory: None,
+            environment: BTreeMap::new(),
+            trees: Vec::new(),
+            binaries: Vec::new(),
+            any_binary: false,
+            limits: Limits::default(),
+            unix_sockets: false,
+            terminal: false,
+            named: Vec::new(),
+        }
+    }
+
+    /// Adds arguments.
+    pub fn arguments(mut self, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets a variable of the environment, which is otherwise empty but for `PATH` and `HOME`.
+    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets the working directory; `/tmp`, the private scratch space, where none is set.
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Grants a path with everything below it. Naming a path of the always-deny floor itself lifts the floor there.
+    pub fn tree(mut self, path: impl Into<PathBuf>, access: Access) -> Self {
+        let path = path.into();
+        self.named.push(path.clone());
+        self.trees.push(Tree { path, access });
+        self
+    }
+
+    /// Grants a further program, as an absolute path.
+    pub fn binary(mut self, program: impl Into<PathBuf>) -> Self {
+        self.binaries.push(program.into());
+        self
+    }
+
+    /// Grants every program that can be reached, and mounts the system's program folders.
+    pub fn any_binary(mut self) -> Self {
+        self.any_binary = true;
+        self
+    }
+
+    /// Sets what it may spend. What is absent takes the default of [`default_limits`].
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Lets it open Unix sockets, which reach only what a granted path holds.
+    pub const fn unix_sockets(mut self) -> Self {
+        self.unix_sockets = true;
+        self
+    }
+
+    /// Gives it a terminal of its own instead of pipes.
+    pub const fn terminal(mut self) -> Self {
+        self.terminal = true;
+        self
+    }
+
+    /// Adds what a grant admits: paths and binaries. Binaries are looked up by `find`.
+    ///
+    /// # Errors
+    ///
+    /// The grant holds something that no mount can express, or a surface that a process cannot be given here.
+    pub fn grant(
+        mut self,
+        grant: &Grant,
+        find: impl Fn(&str) -> Option<PathBuf>,
+    ) -> Result<Self, SandboxError> {
+        if grant.network.as_ref().is_some_and(|network| !network.hosts().is_empty()) {
+            return Err(SandboxError::Inexpressible {
+                what: "a grant of hosts: a sandboxed process needs the egress gate for it".into(),
+            });
+        }
+        if let Some(fs) = &grant.fs {
+            for direction in [Direction::Read, Direction::Write] {
+                let (roots, wild) = fs.trees(direction);
+                if let Some(pattern) = wild.first() {
+                    return Err(SandboxError::Inexpressible {
+                        what: format!(
+                            "the {direction} pattern `{pattern}`: a mount holds whole folders and files"
+                        ),
+                    });
+                }
+                let access = match direction {
+                    Direction::Read => Access::READ,
+                    Direction::Write => Access { read: false, write: true, execute: false },
+                };
+                self.named.extend(fs.named(direction).map(Path::to_path_buf));
+                self.trees.extend(roots.into_iter().map(|path| Tree { path, access }));
+            }
+        }
+        for pattern in grant.process.iter().flat_map(|binaries| binaries.iter()) {
+            match pattern {
+                NamePattern::Any => self.any_binary = true,
+                NamePattern::Exact(name) => self.binaries.extend(find(name)),
+                NamePattern::Below(_) => {}
+            }
+        }
+        Ok(self)
+    }
+
+    /// Tells whether a path lies in a granted tree.
+    pub fn covers(&self, path: &Path) -> bool {
+        self.trees.iter().any(|tree| path.starts_with(&tree.path))
+    }
+
+    /// Returns the program.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+}
+
+/// What a process may spend where nothing else was said.
+pub fn default_limits() -> Limits {
+    use ringfence_policy::{Size, Span};
+    use std::time::Duration;
+    const MEBI: u64 = 1 << 20;
+    Limits {
+        wall: Some(Span::new(Duration::from_secs(30))),
+        cpu: Some(Span::new(Duration::from_secs(30))),
+        memory: Some(Size::new(1024 * MEBI)),
+        processes: Some(256),
+        open_files: Some(1024),
+        file_size: Some(Size::new(256 * MEBI)),
+        output: Some(Size::new(MEBI)),
+        scratch: Some(Size::new(64 * MEBI)),
+    }
+}

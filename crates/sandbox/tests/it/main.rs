@@ -1,0 +1,3 @@
+//! The sandbox on this machine, for real.
+
+mod native;
