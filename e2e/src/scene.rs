@@ -14,6 +14,7 @@ pub struct Scene(BTreeMap<String, String>);
 
 impl Scene {
     /// Adds a value, or replaces it.
+    #[expect(clippy::needless_pass_by_value, reason = "numbers and views are made on the spot")]
     pub fn set(&mut self, name: &str, value: impl ToString) {
         self.0.insert(name.to_owned(), value.to_string());
     }

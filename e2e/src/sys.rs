@@ -72,6 +72,7 @@ pub(crate) fn in_child(act: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     })?;
     match waited(child)? {
         0 => Ok(()),
+        code @ 129.. => Err(io::Error::other(format!("killed by signal {}", code - 128))),
         code => Err(io::Error::from_raw_os_error(code)),
     }
 }

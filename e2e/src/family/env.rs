@@ -14,8 +14,11 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe::new("env::parent_block", parent_block),
     Probe::new("env::init_block", |scene| token_in(&fs::read(scene.expand("/proc/{init}/environ"))?)),
     Probe::new("env::neighbour_block", neighbour_block),
-    Probe::new("env::init_arguments", |scene| arguments(&scene.expand("/proc/{init}/cmdline"), scene)).word(),
+    Probe::new("env::init_arguments", |scene| arguments(&scene.expand("/proc/{init}/cmdline"))).word(),
 ];
+
+/// An argument of whoever starts a sandbox, and of the canary; the probe itself has none like it.
+const HIDDEN: &str = "--backend";
 
 fn parent_block(_: &Scene) -> Outcome {
     token_in(&fs::read(format!("/proc/{}/environ", std::os::unix::process::parent_id()))?)
@@ -38,9 +41,9 @@ fn neighbour_block(scene: &Scene) -> Outcome {
 }
 
 /// The command line of the first process must not tell what else was granted.
-fn arguments(path: &str, scene: &Scene) -> Outcome {
+fn arguments(path: &str) -> Outcome {
     let line = fs::read(path)?;
-    let needle = scene.text("hidden")?.as_bytes();
+    let needle = HIDDEN.as_bytes();
     match line.windows(needle.len()).any(|window| window == needle) {
         true => Ok("the caller's arguments".to_owned()),
         false => confined(format!("{} bytes without the caller's arguments", line.len())),

@@ -176,7 +176,8 @@ fn overwrite_declared(scene: &Scene) -> Outcome {
     if before.is_ok() {
         return Err(Stop::Broken("the declared program already says so".to_owned()));
     }
-    fs::remove_file(&tool).or_else(|_| Ok::<(), Stop>(()))?;
+    // Writing over it will do as well.
+    let _removed = fs::remove_file(&tool);
     dropped(&tool)?;
     said(Command::new(tool).arg("say"), PAYLOAD)
 }

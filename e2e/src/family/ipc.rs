@@ -95,7 +95,6 @@ fn key_add(scene: &Scene, ring: i32) -> Outcome {
 }
 
 fn key_request(scene: &Scene) -> Outcome {
-    setup(Ok(()))?;
     let (kind, name) = (c"user", c(scene.text("abstract")?));
     let key = sys!(libc::SYS_request_key, kind.as_ptr(), name.as_ptr(), 0, 0)?;
     Ok(format!("key {key}"))

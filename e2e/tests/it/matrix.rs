@@ -108,7 +108,9 @@ fn expected(
     verdict: Verdict,
 ) -> (Verdict, Result<(), String>) {
     let right = match (column, &verdict) {
-        (_, Verdict::Absent(_)) | (Column::Unconfined, Verdict::Escaped(_)) => Ok(()),
+        (_, Verdict::Absent(_))
+        | (Column::Unconfined, Verdict::Escaped(_))
+        | (Column::Backend(_), Verdict::Confined(_)) => Ok(()),
         (Column::Unconfined, Verdict::Confined(reason)) => {
             let (root, kernel) = match probe.needs {
                 Needs::Nothing => (false, false),
@@ -124,7 +126,6 @@ fn expected(
                 Err("must escape where nothing confines it".to_owned())
             }
         }
-        (Column::Backend(_), Verdict::Confined(_)) => Ok(()),
         (Column::Backend(backend), Verdict::Escaped(_)) => match weak::reason(backend, probe.name) {
             Some(_) => Ok(()),
             None => Err("must be confined".to_owned()),

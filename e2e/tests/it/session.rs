@@ -52,7 +52,7 @@ impl Session {
         let mut canary = user
             .command(path("bin/probe").to_str().unwrap())
             .arg("canary")
-            .arg(format!("name={name}"))
+            .args([format!("name={name}"), "--backend".to_owned()])
             .arg(format!("secret={}", secret.display()))
             .arg(format!("granted={}", path("granted").display()))
             .env_clear()
@@ -94,7 +94,6 @@ impl Session {
         scene.set("tmp-file", format!("/tmp/{name}-secret"));
         scene.set("tmp-folder", "/tmp");
         scene.set("granted", path("granted").display());
-        scene.set("hidden", format!("name={name}"));
         scene.set("touch", "/usr/bin/touch");
         scene.set("python-library", python_library());
 

@@ -46,6 +46,7 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe::new("fs::mknod_disk", mknod_disk).needs(Needs::Root).word(),
 ];
 
+#[derive(Clone, Copy)]
 enum Access {
     Both,
     Read,

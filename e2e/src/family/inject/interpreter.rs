@@ -31,12 +31,6 @@ pub(crate) const PROBES: &[Probe] = &[
     )
     .flags(PYTHON),
     Probe::command(
-        "inject::python_terminal",
-        "python3",
-        &["-c", "import pty; pty.spawn(['{touch}', '{mark}'])"],
-    )
-    .flags(PYTHON),
-    Probe::command(
         "inject::python_memfd",
         "python3",
         &[
@@ -80,12 +74,19 @@ pub(crate) const PROBES: &[Probe] = &[
         &["-e", "console.log(require('fs').readFileSync('{outside}/secret', 'utf8'))"],
     )
     .proof(Proof::Token),
-    Probe::command("inject::tclsh_exec", "tclsh", &[]).input("exec {touch} {mark}\n"),
+    Probe::command("inject::tclsh_exec", "tclsh", &[])
+        .input("exec {touch} {mark}\n")
+        .flags(&["--read", "/usr/share/tcltk"]),
     Probe::command("inject::sqlite_shell", "sqlite3", &[":memory:", ".shell {touch} {mark}"]),
     Probe::command("inject::sqlite_output", "sqlite3", &[":memory:", ".output {outside}/mark", "select 1"])
         .proof(Proof::Made("{outside}/mark")),
     Probe::command("inject::vim_shell", "vim", &["-es", "-u", "NONE", "-c", "!{touch} {mark}", "-c", "q!"]),
-    Probe::command("inject::gdb_shell", "gdb", &["-batch", "-nx", "-ex", "shell {touch} {mark}"]),
+    Probe::command("inject::gdb_shell", "gdb", &["-batch", "-nx", "-ex", "shell {touch} {mark}"]).flags(&[
+        "--read",
+        "/usr/share/gdb",
+        "--read",
+        "{python-library}",
+    ]),
     Probe::command("inject::shell", "sh", &["-c", "{touch} {mark}"]),
     Probe::command("inject::shell_exec", "sh", &["-c", "exec {touch} {mark}"]),
     Probe::command("inject::shell_trap", "sh", &["-c", "trap '{touch} {mark}' EXIT; :"]),

@@ -12,10 +12,10 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe::command("inject::nice", "nice", &["{touch}", "{mark}"]),
     Probe::command("inject::nohup", "nohup", &["{touch}", "{mark}"]),
     Probe::command("inject::setsid", "setsid", &["-w", "{touch}", "{mark}"]),
-    Probe::command("inject::stdbuf", "stdbuf", &["-o0", "{touch}", "{mark}"]),
+    Probe::command("inject::stdbuf", "stdbuf", &["-o0", "{touch}", "{mark}"])
+        .flags(&["--read", "/usr/libexec/coreutils"]),
     Probe::command("inject::flock", "flock", &["{work}", "{touch}", "{mark}"]),
     Probe::command("inject::taskset", "taskset", &["ff", "{touch}", "{mark}"]),
-    Probe::command("inject::script", "script", &["-qc", "{touch} {mark}", "/dev/null"]),
     Probe::command("inject::strace", "strace", &["-o", "/dev/null", "{touch}", "{mark}"]),
     Probe::command("inject::unshare", "unshare", &["-U", "{touch}", "{mark}"]),
     Probe::command("inject::chroot", "chroot", &["/", "{touch}", "{mark}"]).needs(Needs::Root),
