@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ringfence::policy::{
     Declaration, Gap, JsonLimits, Personality, Places, Toolbox, Variables, check_examples, parse_json,
@@ -9,11 +10,13 @@ use ringfence::policy::{
 };
 use ringfence::text::Verdict;
 use ringfence::{
-    Backends, Environment, HostFiles, PinStatus, Pins, RegistrationError, Registry, declared_tool,
+    Backends, Environment, HostFiles, PinStatus, Pins, RegistrationError, Registry, SandboxLauncher,
+    declared_tool,
 };
 use serde_json::Value;
 
 use crate::error::CommandError;
+use crate::sandbox::{BackendChoice, choose};
 
 /// The largest toolbox or schema file.
 const MAX_FILE: u64 = 16 << 20;
@@ -32,6 +35,8 @@ pub(crate) struct Loaded {
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) problems: Vec<Problem>,
     path: PathBuf,
+    /// What the file said, so that a sandbox is tried anew when it says something else.
+    text: String,
 }
 
 /// One thing that is wrong with a toolbox.
@@ -108,6 +113,7 @@ impl Place {
             declarations: Vec::new(),
             problems: Vec::new(),
             path: self.policy.clone(),
+            text: text.to_owned(),
         };
         let toolbox = match if is_json { Toolbox::from_json(text) } else { Toolbox::from_toml(text) } {
             Ok(toolbox) => toolbox,
@@ -221,6 +227,17 @@ impl Loaded {
             .files(HostFiles::new())
             .network(ringfence::egress::Client::builder().build())
             .environment(Environment::new(variables));
+        let starts_processes = |declaration: &Declaration| {
+            declaration.capabilities.as_ref().is_some_and(|own| own.process.is_some())
+        };
+        // Looked for only when a tool needs it: choosing a sandbox means trying it.
+        let sandbox =
+            self.declarations.iter().any(starts_processes).then(|| choose(BackendChoice::Auto, &self.text));
+        let backends = match sandbox {
+            Some(Ok(sandbox)) => backends.launcher(Arc::new(SandboxLauncher::new(sandbox))),
+            // Without a sandbox `process` has no backend, and a call says so.
+            Some(Err(_)) | None => backends,
+        };
         let mut builder = Registry::builder().personality(self.personality).backends(backends);
         if let Some(pins) = pins {
             builder = builder.pins(pins);

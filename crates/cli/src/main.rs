@@ -40,6 +40,7 @@ enum Command {
     Check(commands::check::CheckArgs),
     Clean(commands::clean::CleanArgs),
     Demo(commands::demo::DemoArgs),
+    Doctor(commands::doctor::DoctorArgs),
     Pins(commands::pins::PinsArgs),
     Run(Box<commands::run::RunArgs>),
     Scan(commands::scan::ScanArgs),
@@ -47,6 +48,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    if let Some(failed) = sandbox::inner_stage() {
+        return failed;
+    }
     let arguments = Arguments::parse();
     let mut out = std::io::stdout().lock();
     let place = load::Place { policy: arguments.policy, workspace: arguments.workspace };
@@ -56,6 +60,7 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(&args, &place, &mut out),
         Command::Clean(args) => commands::clean::run(&args, &mut out),
         Command::Demo(args) => commands::demo::run(&args, &mut out),
+        Command::Doctor(args) => commands::doctor::run(&args, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
         Command::Run(args) => match commands::run::run(&args, &place, &mut out) {
             Ok(commands::run::Ran::Child(code)) => return ExitCode::from(code),

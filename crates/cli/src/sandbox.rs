@@ -1,19 +1,58 @@
 //! Choosing what confines commands on this machine.
 
-use ringfence::sandbox::{Native, Sandbox, SandboxError};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use ringfence::sandbox::{Choice, Sandbox, SandboxError, Selector, inner};
 
 /// What confines a command.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
 pub(crate) enum BackendChoice {
     /// The strongest that works here
     Auto,
+    /// bubblewrap with our inner stage
+    Bwrap,
+    /// firejail with our inner stage: names of files outside can be seen
+    Firejail,
     /// Our own launcher
     Native,
 }
 
-/// Returns the sandbox of a choice.
-pub(crate) fn choose(choice: BackendChoice) -> Result<Sandbox, SandboxError> {
-    match choice {
-        BackendChoice::Auto | BackendChoice::Native => Ok(Sandbox::new(Native::new())),
+/// Returns a sandbox that was seen to refuse what is forbidden. `policy` is what a new try depends on.
+pub(crate) fn choose(choice: BackendChoice, policy: &str) -> Result<Sandbox, SandboxError> {
+    selector().policy(policy).select(match choice {
+        BackendChoice::Auto => Choice::Auto,
+        BackendChoice::Bwrap => Choice::Bwrap,
+        BackendChoice::Firejail => Choice::Firejail,
+        BackendChoice::Native => Choice::Native,
+    })
+}
+
+/// Chooses with this program as the inner stage, and a private folder of this user for what was tried.
+pub(crate) fn selector() -> Selector {
+    Selector::new(std::env::current_exe().unwrap_or_default(), private_folder())
+}
+
+/// Where this user keeps what can be lost: the cache folder, or one of our own where there is no home.
+fn private_folder() -> PathBuf {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+    let user = std::fs::metadata("/proc/self").map_or(0, |own| std::os::unix::fs::MetadataExt::uid(&own));
+    cache.filter(|cache| cache.parent().is_some_and(|home| home.is_dir())).map_or_else(
+        || std::env::temp_dir().join(format!("ringfence-{user}")),
+        |cache| cache.join("ringfence"),
+    )
+}
+
+/// Becomes the command, when this program was started as an inner stage. Returns the exit code only when that failed.
+pub(crate) fn inner_stage() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next()? != inner::ARGUMENT {
+        return None;
     }
+    let descriptor = arguments.next().and_then(|number| number.into_string().ok()).unwrap_or_default();
+    let error = inner::enter(&descriptor);
+    let _told = writeln!(std::io::stderr().lock(), "{}{error}", inner::FAILED_WORD);
+    Some(ExitCode::from(inner::FAILED))
 }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
-use ringfence_policy::{Builtin, CommandTemplate, Declaration, Runtime};
+use ringfence_policy::{Builtin, Code, CommandTemplate, Declaration, Refusal, Runtime};
+use ringfence_sandbox::LimitName;
 use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::handle::SpawnOptions;
+use crate::port::ProcessOutput;
 use crate::tool::Tool;
 
 /// Makes the tool that a declaration of a toolbox describes.
@@ -89,6 +91,19 @@ where
     }
 }
 
+/// Says how a command failed: by a limit, or with what it wrote to standard error.
+fn failure(output: &ProcessOutput) -> ToolError {
+    let exceeded = output.confinement.iter().flat_map(|confinement| &confinement.exceeded);
+    let deadly: Vec<String> =
+        exceeded.filter(|limit| **limit != LimitName::Output).map(|limit| format!("`{limit}`")).collect();
+    if !deadly.is_empty() {
+        let message = format!("the command ran into its limit {}", deadly.join(", "));
+        return Refusal::new(Code::LimitExceeded, message).into();
+    }
+    let head: String = output.stderr.chars().take(2_000).collect();
+    ToolError::new(format!("exit code {}: {head}", output.exit_code))
+}
+
 struct CommandTool {
     template: CommandTemplate,
     declaration: Declaration,
@@ -110,8 +125,7 @@ impl Tool for CommandTool {
             };
             let output = process.spawn(self.template.program(), &arguments, options).await?;
             if output.exit_code != 0 {
-                let head: String = output.stderr.chars().take(2_000).collect();
-                return Err(ToolError::new(format!("exit code {}: {head}", output.exit_code)));
+                return Err(failure(&output));
             }
             // A command that promises a structure writes it as JSON; any other output is its text.
             let wants_text = self.declaration.output.get("type").and_then(Value::as_str) == Some("string");

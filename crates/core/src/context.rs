@@ -1,7 +1,7 @@
 //! What a tool's code receives: who calls, and the handles for what was granted.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ringfence_policy::{Code, Grant, Limits, Refusal, StorageScope, Surface, ToolName};
@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::backend::Backends;
 use crate::fs::ScopedFs;
 use crate::handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets};
+use crate::port::Confinement;
 use crate::run::Run;
 
 /// The context of one call. Cloning is cheap.
@@ -28,6 +29,8 @@ pub(crate) struct Parts {
     pub(crate) grant: Arc<Grant>,
     pub(crate) backends: Arc<Backends>,
     pub(crate) limits: Limits,
+    /// What confined the processes that the call has started.
+    pub(crate) processes: Mutex<Vec<Confinement>>,
 }
 
 impl Context {
@@ -106,7 +109,7 @@ impl Context {
     pub fn process(&self) -> Result<ScopedProcess, Refusal> {
         let launcher =
             self.declared(Surface::Process, self.0.grant.process.is_some(), &self.0.backends.launcher)?;
-        Ok(ScopedProcess::new(self.grant_arc(), Arc::clone(launcher), self.0.limits))
+        Ok(ScopedProcess::new(self.clone(), Arc::clone(launcher), self.0.limits))
     }
 
     /// Returns the environment handle.
@@ -141,7 +144,17 @@ impl Context {
         }
     }
 
-    fn grant_arc(&self) -> Arc<Grant> {
+    /// Remembers what confined a process.
+    pub(crate) fn confined(&self, confinement: Confinement) {
+        self.0.processes.lock().unwrap_or_else(PoisonError::into_inner).push(confinement);
+    }
+
+    /// Takes what confined the processes of the call so far.
+    pub(crate) fn take_processes(&self) -> Vec<Confinement> {
+        std::mem::take(&mut *self.0.processes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn grant_arc(&self) -> Arc<Grant> {
         Arc::clone(&self.0.grant)
     }
 

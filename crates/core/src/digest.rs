@@ -13,7 +13,12 @@ pub(crate) fn digest(value: &impl Serialize) -> Result<String, String> {
     let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
     exact(&value)?;
     let bytes = serde_json_canonicalizer::to_vec(&value).map_err(|error| error.to_string())?;
-    Ok(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&Sha256::digest(&bytes)))
+}
+
+/// Writes bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the digest of a tool's whole definition: what is listed, audited, approved and pinned.

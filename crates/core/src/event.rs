@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::call::Asker;
 use crate::outcome::Outcome;
+use crate::port::Confinement;
 
 /// The one record of a call that has ended. Nothing but the pipeline's last stage makes one.
 #[derive(Clone, Debug)]
@@ -27,6 +28,7 @@ pub struct Record {
     pub(crate) outcome: Outcome,
     pub(crate) duration: Duration,
     pub(crate) used_declared_capability: bool,
+    pub(crate) processes: Vec<Confinement>,
 }
 
 impl Record {
@@ -58,6 +60,11 @@ impl Record {
     /// Returns how long the call took.
     pub const fn duration(&self) -> Duration {
         self.duration
+    }
+
+    /// Returns what confined the processes that the call started.
+    pub fn processes(&self) -> &[Confinement] {
+        &self.processes
     }
 
     /// Says whether the refusal came from a surface that the tool had declared.
@@ -94,6 +101,9 @@ impl Serialize for Record {
         if let Outcome::Refused(refusal) = &self.outcome {
             map.serialize_entry("used_declared_capability", &self.used_declared_capability)?;
             map.serialize_entry("hint", &refusal.hint)?;
+        }
+        if !self.processes.is_empty() {
+            map.serialize_entry("processes", &self.processes)?;
         }
         map.serialize_entry("duration_us", &u64::try_from(self.duration.as_micros()).unwrap_or(u64::MAX))?;
         map.end()

@@ -54,6 +54,7 @@ mod fs;
 mod gate;
 mod handle;
 mod interceptor;
+mod launcher;
 pub mod manual;
 mod outcome;
 mod parallel;
@@ -77,14 +78,15 @@ pub use fs::{Access, DirEntry, Existing, FileKind, FsError, HostFiles, Metadata,
 pub use gate::{GateMode, judge_arguments};
 pub use handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets, SpawnOptions};
 pub use interceptor::{Intercept, Interceptor, PendingCall};
+pub use launcher::SandboxLauncher;
 pub use outcome::{Failure, Outcome};
 pub use parallel::Batch;
 pub use pin::{Change, PinError, PinStatus, Pins};
 pub use pipeline::{CleanOutput, Quarantine, RawOutput, Registered, scan_declaration};
 pub use port::{
-    Approval, ApprovalRequest, Approver, Claim, Clock, Environment, IdempotencyStore, Launch, Launcher,
-    ManualClock, MemoryApprover, MemoryIdempotency, MemoryStore, ProcessOutput, Secret, SecretError,
-    SecretSource, Store, StoreError, SystemClock, Verdict,
+    Approval, ApprovalRequest, Approver, Claim, Clock, Confinement, Environment, IdempotencyStore, Launch,
+    Launcher, ManualClock, MemoryApprover, MemoryIdempotency, MemoryStore, ProcessOutput, Secret,
+    SecretError, SecretSource, Store, StoreError, SystemClock, Verdict,
 };
 pub use registry::{OnGaps, RegistrationError, Registry, RegistryBuilder};
 pub use ringfence_egress as egress;

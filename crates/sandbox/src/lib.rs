@@ -14,25 +14,34 @@
 //! inside, what Landlock and seccomp allow, what may be spent. A [`Backend`] carries the plan out, or starts nothing.
 
 pub mod backend;
+#[cfg(target_os = "linux")]
+pub mod doctor;
 mod error;
 mod host;
+pub mod inner;
 mod limit;
 mod plan;
+#[cfg(target_os = "linux")]
+mod probe;
 mod quarantine;
+pub mod render;
 mod report;
 mod sandbox;
 mod seccomp;
+#[cfg(target_os = "linux")]
+mod select;
 mod spec;
 mod step;
 mod stream;
-mod supervise;
 
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
 mod sys;
 
-pub use backend::{Backend, Native, Tier};
+pub use backend::{Backend, DenyAll, Tier, Unconfined};
+#[cfg(target_os = "linux")]
+pub use backend::{Bwrap, Firejail, Native};
 pub use error::SandboxError;
 pub use host::{Found, Identity, Kind, Platform, Program, SearchPath};
 pub use limit::{Enforcer, LimitName};
@@ -40,6 +49,8 @@ pub use plan::{Entry, Landlock, Network, Plan, ProcessLimit, Resource, Rule, See
 pub use report::{Capture, Ending, Quarantined, Report, Usage};
 pub use sandbox::Sandbox;
 pub use seccomp::{Architecture, Instruction, Profile, program as seccomp_program};
+#[cfg(target_os = "linux")]
+pub use select::{Choice, Selector};
 pub use spec::{Access, Spec, Tree, default_limits};
 pub use step::Step;
 pub use stream::{Observer, Stream, Streams};

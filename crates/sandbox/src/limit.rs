@@ -57,4 +57,6 @@ pub enum Enforcer {
     PerProcess,
     /// This process, which watches.
     Supervisor,
+    /// A limit of the user, which counts what the user runs elsewhere too.
+    User,
 }

@@ -13,6 +13,7 @@ use crate::error::SandboxError;
 #[must_use = "a specification does nothing until a sandbox runs it"]
 pub struct Spec {
     pub(crate) program: PathBuf,
+    pub(crate) name: Option<OsString>,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) directory: Option<PathBuf>,
     pub(crate) environment: BTreeMap<OsString, OsString>,
@@ -23,6 +24,7 @@ pub struct Spec {
     pub(crate) unix_sockets: bool,
     pub(crate) terminal: bool,
     pub(crate) named: Vec<PathBuf>,
+    pub(crate) skip_missing: bool,
 }
 
 /// A path inside the sandbox with everything below it.
@@ -35,7 +37,7 @@ pub struct Tree {
 }
 
 /// What may be done with a tree.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Access {
     /// Its files may be read and its folders listed.
     pub read: bool,
@@ -67,6 +69,7 @@ impl Spec {
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
+            name: None,
             arguments: Vec::new(),
             directory: None,
             environment: BTreeMap::new(),
@@ -77,7 +80,14 @@ impl Spec {
             unix_sockets: false,
             terminal: false,
             named: Vec::new(),
+            skip_missing: false,
         }
+    }
+
+    /// Sets the name it is called by, which is its first argument; its path where none is set.
+    pub fn called(mut self, name: impl Into<OsString>) -> Self {
+        self.name = Some(name.into());
+        self
     }
 
     /// Adds arguments.
@@ -103,6 +113,12 @@ impl Spec {
         let path = path.into();
         self.named.push(path.clone());
         self.trees.push(Tree { path, access });
+        self
+    }
+
+    /// Lets granted paths that do not exist grant nothing, instead of refusing to start.
+    pub const fn missing_paths_are_nothing(mut self) -> Self {
+        self.skip_missing = true;
         self
     }
 

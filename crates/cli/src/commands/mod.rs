@@ -5,6 +5,7 @@ pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod clean;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod pins;
 pub(crate) mod run;
 pub(crate) mod scan;

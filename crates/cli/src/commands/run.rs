@@ -69,7 +69,7 @@ pub(crate) enum Ran {
 
 pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<Ran, CommandError> {
     let spec = specify(args, place)?;
-    let sandbox = match choose(args.backend) {
+    let sandbox = match choose(args.backend, "") {
         Ok(sandbox) => sandbox,
         Err(error) => return refuse(args, &error, out),
     };
@@ -143,13 +143,10 @@ fn specify(args: &RunArgs, place: &Place) -> Result<Spec, CommandError> {
     let search = SearchPath::default().and(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
     let find =
         |name: &str| search.find(name).or_else(|| absolute(Path::new(name)).filter(|_| name.contains('/')));
-    let found = program.to_str().and_then(&find).ok_or_else(|| {
-        input(
-            format!("no program is named `{}`", program.to_string_lossy()),
-            Some("name it by its path, or by a name that `which` finds"),
-        )
-    })?;
-    let mut spec = Spec::new(found).arguments(arguments.iter().cloned()).limits(limits(&args.limit)?);
+    // A name that nothing is found for is refused with the plan, as a path that is not a program is.
+    let found = program.to_str().and_then(&find).unwrap_or_else(|| PathBuf::from(program));
+    let mut spec =
+        Spec::new(found).called(program).arguments(arguments.iter().cloned()).limits(limits(&args.limit)?);
     if let Some(tool) = &args.tool {
         let loaded = place.load()?.sound()?;
         let names = [tool.clone()];
@@ -161,7 +158,7 @@ fn specify(args: &RunArgs, place: &Place) -> Result<Spec, CommandError> {
             let limits = limits(&args.limit)?.meet(&declaration.limits).meet(&loaded.personality.limits);
             spec = spec
                 .limits(limits)
-                .grant(&grant, &find)
+                .grant(&grant, find)
                 .map_err(|error| input(error.to_string(), error.hint()))?;
         }
     }

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ringfence_policy::{Grant, Limits, Refusal};
+use ringfence_policy::{Limits, Refusal};
 
+use crate::context::Context;
 use crate::error::ToolError;
 use crate::port::{Launch, Launcher, ProcessOutput};
 
 /// Starts granted binaries inside the sandbox. There is no way to start one outside it.
 #[derive(Clone)]
 pub struct ScopedProcess {
-    grant: Arc<Grant>,
+    context: Context,
     launcher: Arc<dyn Launcher>,
     limits: Limits,
 }
@@ -32,8 +33,8 @@ pub struct SpawnOptions {
 }
 
 impl ScopedProcess {
-    pub(crate) fn new(grant: Arc<Grant>, launcher: Arc<dyn Launcher>, limits: Limits) -> Self {
-        Self { grant, launcher, limits }
+    pub(crate) fn new(context: Context, launcher: Arc<dyn Launcher>, limits: Limits) -> Self {
+        Self { context, launcher, limits }
     }
 
     /// Runs a binary to its end and returns what it wrote.
@@ -48,8 +49,9 @@ impl ScopedProcess {
         arguments: &[String],
         options: SpawnOptions,
     ) -> Result<ProcessOutput, ToolError> {
-        self.grant.judge_binary(binary)?;
-        options.env.keys().try_for_each(|name| self.grant.judge_variable(name))?;
+        let grant = self.context.grant();
+        grant.judge_binary(binary)?;
+        options.env.keys().try_for_each(|name| grant.judge_variable(name))?;
         if let Some(argument) = arguments.iter().find(|argument| argument.contains('\0')) {
             let shown = argument.replace('\0', "\u{fffd}");
             return Err(ToolError::new(format!("argument `{shown}` contains a NUL character")));
@@ -62,9 +64,13 @@ impl ScopedProcess {
             timeout: options.timeout,
             stdin: options.stdin,
             limits: self.limits,
-            grant: Arc::clone(&self.grant),
+            grant: self.context.grant_arc(),
         };
-        self.launcher.launch(launch).await
+        let output = self.launcher.launch(launch).await?;
+        if let Some(confinement) = &output.confinement {
+            self.context.confined(confinement.clone());
+        }
+        Ok(output)
     }
 
     /// Judges a binary without starting it.
@@ -73,12 +79,14 @@ impl ScopedProcess {
     ///
     /// `BINARY_NOT_ALLOWED`.
     pub fn check(&self, binary: &str) -> Result<(), Refusal> {
-        self.grant.judge_binary(binary)
+        self.context.grant().judge_binary(binary)
     }
 }
 
 impl std::fmt::Debug for ScopedProcess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ScopedProcess").field("granted", &self.grant.process).finish_non_exhaustive()
+        f.debug_struct("ScopedProcess")
+            .field("granted", &self.context.grant().process)
+            .finish_non_exhaustive()
     }
 }

@@ -4,7 +4,7 @@
 //! backends · grant · idempotency claim. An interceptor that replaces the arguments sends them round again.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -160,6 +160,7 @@ impl Desk<'_> {
                 grant,
                 backends: Arc::clone(&self.parts.backends),
                 limits: fit.limits,
+                processes: Mutex::default(),
             }),
         };
         Ok(Admission::Admitted { call: admitted, reservation, key })
@@ -274,6 +275,11 @@ impl Desk<'_> {
 
 impl Admitted {
     /// Runs the tool. A panic, a missed deadline or a cancelled run is a failure like any other.
+    /// Returns the context that the tool gets.
+    pub(crate) fn context(&self) -> Context {
+        self.context.clone()
+    }
+
     pub(crate) async fn run(self) -> Result<(RawOutput, Checks), Failure> {
         let Self { registered, arguments, context, deadline, checks } = self;
         let run = context.run().clone();

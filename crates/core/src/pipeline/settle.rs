@@ -13,6 +13,7 @@ use super::admit::{Admission, Desk, used_declared};
 use super::output::{CleanOutput, cleaned_text};
 use super::registered::{Fit, Registered};
 use crate::call::{Call, Report};
+use crate::context::Context;
 use crate::event::{AuditSink, Event, Record};
 use crate::outcome::{Failure, Outcome};
 use crate::registry::panic_text;
@@ -29,7 +30,8 @@ impl Settling<'_> {
     pub(crate) async fn settle(self) -> Report {
         let Self { desk, call, registered } = self;
         let arguments = call.arguments();
-        let mut open = Open { desk, call, registered, arguments, started: Instant::now(), ended: false };
+        let mut open =
+            Open { desk, call, registered, arguments, started: Instant::now(), ended: false, context: None };
         let outcome = AssertUnwindSafe(open.outcome()).catch_unwind().await;
         let outcome = outcome.unwrap_or_else(|panic| {
             let message = format!("a part of the registry panicked: {}", panic_text(&*panic));
@@ -47,6 +49,8 @@ struct Open<'a> {
     arguments: Arc<Value>,
     started: Instant,
     ended: bool,
+    /// What the tool was given, once it was.
+    context: Option<Context>,
 }
 
 impl Open<'_> {
@@ -61,6 +65,7 @@ impl Open<'_> {
             }
             Admission::Admitted { call: admitted, mut reservation, key } => {
                 reservation.dispatch();
+                self.context = Some(admitted.context());
                 let outcome = finished(admitted.run().await.and_then(|(raw, checks)| checks.pass(raw)));
                 if outcome.is_done() {
                     reservation.complete();
@@ -76,8 +81,11 @@ impl Open<'_> {
     fn end(&mut self, outcome: Outcome) -> Report {
         self.ended = true;
         let registered = self.registered.map(|(registered, _)| registered);
-        let record =
+        let mut record =
             record(&self.desk, &self.call, registered, Arc::clone(&self.arguments), outcome, self.started);
+        if let Some(context) = &self.context {
+            record.processes = context.take_processes();
+        }
         self.desk.keep(record)
     }
 }
@@ -135,6 +143,7 @@ fn record(
         outcome,
         duration: started.elapsed(),
         used_declared_capability,
+        processes: Vec::new(),
     }
 }
 

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ringfence_policy::{Grant, Limits};
+use ringfence_sandbox::{Enforcer, LimitName, Quarantined, Tier, Usage};
+use serde::Serialize;
 
 use crate::error::ToolError;
 
@@ -32,14 +34,41 @@ pub struct Launch {
 }
 
 /// What a process left behind.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct ProcessOutput {
-    /// Its exit code; 128 and the signal's number when a signal ended it.
+    /// Its exit code; 128 and the signal's number when a signal ended it, 124 when its time was up.
     pub exit_code: i32,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
     /// What it wrote to its standard output.
     pub stdout: String,
     /// What it wrote to its standard error.
     pub stderr: String,
+    /// How many bytes of both were beyond the limit and not kept.
+    pub dropped: u64,
+    /// What confined it, where the launcher says so.
+    pub confinement: Option<Confinement>,
+}
+
+/// What confined a process, what it used and what it ran into. Goes into the record of the call.
+#[derive(Clone, Debug, Serialize)]
+pub struct Confinement {
+    /// The backend.
+    pub backend: &'static str,
+    /// How much of the grant it enforces.
+    pub tier: Tier,
+    /// The program that was started.
+    pub program: PathBuf,
+    /// The digest of that program's file.
+    pub digest: Option<String>,
+    /// What it used.
+    pub usage: Usage,
+    /// What enforced each limit.
+    pub limits: BTreeMap<LimitName, Enforcer>,
+    /// The limits it ran into.
+    pub exceeded: Vec<LimitName>,
+    /// Protected files that it made and that were moved out of the way.
+    pub quarantined: Vec<Quarantined>,
 }
 
 /// Starts processes inside a sandbox. An implementation that cannot enforce the whole grant starts nothing.

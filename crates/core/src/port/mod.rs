@@ -12,6 +12,6 @@ pub use approver::{Approval, ApprovalRequest, Approver, MemoryApprover, Verdict}
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use environment::Environment;
 pub use idempotency::{Claim, IdempotencyStore, MemoryIdempotency};
-pub use launcher::{Launch, Launcher, ProcessOutput};
+pub use launcher::{Confinement, Launch, Launcher, ProcessOutput};
 pub use secret::{Secret, SecretError, SecretSource};
 pub use store::{MemoryStore, Store, StoreError};

@@ -77,14 +77,14 @@ impl Floor {
         named: &PathSet,
     ) -> Option<(&'static FloorEntry, &'a Path)> {
         let literals = named.iter().filter(|pattern| pattern.is_literal()).map(PathPattern::root);
-        Self::denies_unless_named(path, direction, literals)
+        Self::denies_unless_named(path, direction, &literals)
     }
 
     /// The same where the paths that lift a line are given one by one.
     pub fn denies_unless_named<'a, 'n>(
         path: &'a Path,
         direction: Direction,
-        named: impl Iterator<Item = &'n Path> + Clone,
+        named: &(impl Iterator<Item = &'n Path> + Clone),
     ) -> Option<(&'static FloorEntry, &'a Path)> {
         let bytes = path.as_os_str().as_encoded_bytes();
         let mut names = components(path)?;

@@ -1,12 +1,28 @@
 //! What can confine a command on this machine, behind one sealed trait.
 
+#[cfg(target_os = "linux")]
+mod bwrap;
+mod deny;
+#[cfg(target_os = "linux")]
+mod firejail;
+#[cfg(target_os = "linux")]
+mod helper;
+#[cfg(target_os = "linux")]
 mod native;
+mod unconfined;
 
 use std::fmt;
 
 use serde::Serialize;
 
+#[cfg(target_os = "linux")]
+pub use bwrap::Bwrap;
+pub use deny::DenyAll;
+#[cfg(target_os = "linux")]
+pub use firejail::Firejail;
+#[cfg(target_os = "linux")]
 pub use native::Native;
+pub use unconfined::Unconfined;
 
 use crate::error::SandboxError;
 use crate::plan::Plan;

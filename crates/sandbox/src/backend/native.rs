@@ -1,6 +1,5 @@
 //! The native backend: this crate's own launcher.
 
-use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,23 +8,27 @@ use rustix::net::{RecvFlags, recv};
 
 use super::{Backend, Tier, sealed::Sealed};
 use crate::error::SandboxError;
-use crate::limit::{Enforcer, LimitName};
+use crate::linux::budget::{Counting, divide, exceeded};
 use crate::linux::cgroup::Cgroups;
+use crate::linux::ends::Ends;
 use crate::linux::launch::{Launcher, Started};
 use crate::linux::op::Op;
 use crate::linux::prepare::{User, base_steps, command_steps, plan_steps};
-use crate::plan::{Entry, Plan, ProcessLimit, Resource};
+use crate::linux::supervise::{Bounds, Process, watch};
+use crate::plan::{Entry, Plan};
 use crate::quarantine::quarantine;
 use crate::report::{Ending, Report, Usage};
 use crate::step::Step;
-use crate::stream::{Ends, Streams};
-use crate::supervise::{Bounds, Process, watch};
+use crate::stream::Streams;
+
+/// What every sandbox with the same base begins with.
+type Base = (Vec<Entry>, Arc<[Op]>);
 
 /// Namespaces, a root of its own, Landlock and seccomp, without any helper program.
 #[derive(Default)]
 pub struct Native {
     /// The steps that every sandbox with the same base begins with.
-    prepared: Mutex<Vec<(Vec<Entry>, Arc<[Op]>)>>,
+    prepared: Mutex<Vec<Base>>,
     ready: usize,
 }
 
@@ -86,11 +89,11 @@ impl Backend for Native {
 
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {
         let user = User::current();
-        let mut cgroups =
-            if user.outside.0 == 0 || Cgroups::worth_trying() { Cgroups::make(&plan.limits) } else { None };
-        let (extra, limits) = tree_limits(plan, user, cgroups.as_ref())?;
+        let mut cgroups = Cgroups::for_user(user.outside.0, &plan.limits);
+        let (extra, limits) = divide(plan, counting(user), cgroups.as_ref())?;
+        let doors = cgroups.as_mut().map(Cgroups::take_doors).unwrap_or_default();
         let base = self.base(plan, user)?;
-        let outer = plan_steps(plan, user, cgroups.is_some())?;
+        let outer = plan_steps(plan, user, doors.len())?;
         let inner = command_steps(plan, &extra)?;
         let failed = |errno: rustix::io::Errno| SandboxError::Step {
             step: Step::Descriptors,
@@ -98,7 +101,6 @@ impl Backend for Native {
             error: errno.into(),
         };
         let ends = Ends::new(streams.input).map_err(failed)?;
-        let doors = cgroups.as_mut().map(Cgroups::take_doors).unwrap_or_default();
         let begun = Instant::now();
         let set = Launcher::of_process()?.set(&base)?;
         let started = set.start(outer, inner, ends.borrowed(), &doors)?;
@@ -110,6 +112,7 @@ impl Backend for Native {
             deadline: plan.deadline().map(|wall| begun + wall),
             output: plan.output_limit(),
             cpu: plan.limits.cpu.map(ringfence_policy::Span::duration),
+            leash: streams.leash,
         };
         let mut process = Confined { started, cgroups };
         let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
@@ -170,78 +173,7 @@ impl Process for Confined {
     }
 }
 
-/// Decides what enforces each limit, and which limits each process has for itself beyond the plan's.
-fn tree_limits(
-    plan: &Plan,
-    user: User,
-    cgroups: Option<&Cgroups>,
-) -> Result<(Vec<ProcessLimit>, BTreeMap<LimitName, Enforcer>), SandboxError> {
-    let mut extra = Vec::new();
-    let mut limits = BTreeMap::from([
-        (LimitName::FileSize, Enforcer::PerProcess),
-        (LimitName::OpenFiles, Enforcer::PerProcess),
-        (LimitName::Output, Enforcer::Supervisor),
-        (LimitName::Scratch, Enforcer::Mount),
-        (LimitName::Wall, Enforcer::Supervisor),
-    ]);
-    let by_group = cgroups.map(Cgroups::enforcer);
-    let counts_cpu = cgroups.is_some_and(|groups| groups.cpu_time().is_some());
-    limits.insert(
-        LimitName::Cpu,
-        if counts_cpu { by_group.unwrap_or(Enforcer::PerProcess) } else { Enforcer::PerProcess },
-    );
-    if let Some(memory) = plan.limits.memory {
-        limits.insert(LimitName::Memory, by_group.unwrap_or(Enforcer::PerProcess));
-        if by_group.is_none() {
-            extra.push(ProcessLimit { resource: Resource::Data, value: memory.bytes() });
-        }
-    }
-    if let Some(processes) = plan.limits.processes {
-        match by_group {
-            Some(enforcer) => {
-                limits.insert(LimitName::Processes, enforcer);
-            }
-            // The kernel counts no processes of root.
-            None if user.outside.0 == 0 => {
-                return Err(SandboxError::Limit {
-                    limit: LimitName::Processes,
-                    why: "root's processes are counted by a control group only, and none can be made".into(),
-                });
-            }
-            None => {
-                limits.insert(LimitName::Processes, Enforcer::Namespace);
-                // Process 1 counts too.
-                extra.push(ProcessLimit { resource: Resource::Processes, value: u64::from(processes) + 1 });
-            }
-        }
-    }
-    Ok((extra, limits))
-}
-
-fn exceeded(
-    watched: &crate::supervise::Watched,
-    cgroups: Option<&Cgroups>,
-    bounds: &Bounds,
-) -> Vec<LimitName> {
-    let mut exceeded = Vec::new();
-    let by_signal = |signal| watched.ending == Ending::Signalled(signal);
-    let cpu = watched.out_of_cpu
-        || (by_signal(libc::SIGKILL) && bounds.cpu.is_some_and(|limit| watched.usage.cpu >= limit))
-        || by_signal(libc::SIGXCPU);
-    if cpu {
-        exceeded.push(LimitName::Cpu);
-    }
-    if by_signal(libc::SIGXFSZ) {
-        exceeded.push(LimitName::FileSize);
-    }
-    if cgroups.is_some_and(Cgroups::ran_out_of_memory) {
-        exceeded.push(LimitName::Memory);
-    }
-    if watched.stdout.dropped + watched.stderr.dropped > 0 {
-        exceeded.push(LimitName::Output);
-    }
-    if watched.ending == Ending::TimedOut {
-        exceeded.push(LimitName::Wall);
-    }
-    exceeded
+/// Root's processes are counted by nobody; anyone else's in the namespace, with process 1.
+const fn counting(user: User) -> Counting {
+    if user.outside.0 == 0 { Counting::Nobody } else { Counting::Namespace { beside: 1 } }
 }

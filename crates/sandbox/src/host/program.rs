@@ -72,7 +72,7 @@ impl Program {
     fn at_depth(path: &Path, depth: u8) -> Result<Self, SandboxError> {
         let refused = |why: String| SandboxError::Program { path: path.to_path_buf(), why };
         if !path.is_absolute() {
-            return Err(refused("it is not an absolute path".into()));
+            return Err(refused("no program of this name is found, and it is not an absolute path".into()));
         }
         let found = find(path).map_err(|error| refused(error.to_string()))?;
         if found.kind != Kind::File || !is_program(&found.real) {

@@ -77,7 +77,7 @@ pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<V
             match treatment(&path, writable, named) {
                 Some(treatment) => sensitive.push(Sensitive { path, kind, treatment }),
                 None if kind == Kind::Directory && !(root == Path::new("/") && is_system(&path)) => {
-                    pending.push(path)
+                    pending.push(path);
                 }
                 None => {}
             }
@@ -89,7 +89,7 @@ pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<V
 
 fn treatment(path: &Path, writable: bool, named: &[PathBuf]) -> Option<Treatment> {
     let line = |direction| {
-        Floor::denies_unless_named(path, direction, named.iter().map(PathBuf::as_path))
+        Floor::denies_unless_named(path, direction, &named.iter().map(PathBuf::as_path))
             .map(|(entry, _)| entry.kind)
     };
     match line(Direction::Read) {

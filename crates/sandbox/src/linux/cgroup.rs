@@ -22,14 +22,19 @@ pub(crate) struct Cgroups {
 }
 
 impl Cgroups {
-    /// Tells whether an ordinary user could have been given a group to divide: only in the second version.
-    pub(crate) fn worth_trying() -> bool {
+    /// Makes groups where this user may.
+    pub(crate) fn for_user(user: u32, limits: &Limits) -> Option<Self> {
+        if user == 0 || Self::is_second_version() { Self::make(limits) } else { None }
+    }
+
+    /// An ordinary user can have been given a group to divide only in the second version.
+    fn is_second_version() -> bool {
         static WORTH: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
         *WORTH.get_or_init(|| Path::new(MOUNT).join("cgroup.controllers").exists())
     }
 
     /// Makes groups that hold memory and the number of processes to their limits; `None` where that is not possible.
-    pub(crate) fn make(limits: &Limits) -> Option<Self> {
+    fn make(limits: &Limits) -> Option<Self> {
         let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
         Self::second_version(&own, limits).or_else(|| Self::first_version(&own, limits))
     }

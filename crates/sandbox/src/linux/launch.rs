@@ -20,7 +20,7 @@ use super::op::Op;
 use super::prepare::about;
 use crate::error::SandboxError;
 use crate::step::Step;
-use crate::sys::{Instructions, Part, Prepared, enter, init_program};
+use crate::sys::{Instructions, MAX_RECEIVED, Part, Prepared, enter, init_program};
 
 /// A process in namespaces of its own that waits for instructions.
 pub(crate) struct Set {
@@ -46,14 +46,14 @@ const NAMESPACES: u64 = (libc::CLONE_NEWUSER
 
 impl Set {
     /// Clones on the calling thread, which must outlive the set.
-    fn new(base: &Arc<[Op]>) -> Result<Self, SandboxError> {
+    fn new(base: &Arc<[Op]>, namespaces: u64) -> Result<Self, SandboxError> {
         let failed = |step| move |errno: Errno| SandboxError::Step { step, path: None, error: errno.into() };
         let init = init_program().map_err(failed(Step::Init))?;
         let (control, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .map_err(failed(Step::Control))?;
         let prepared =
-            enter(NAMESPACES, Arc::clone(base), theirs.as_fd(), init.as_fd()).map_err(failed(Step::Clone))?;
+            enter(namespaces, Arc::clone(base), theirs.as_fd(), init.as_fd()).map_err(failed(Step::Clone))?;
         // The clone has its own table of descriptors, but may not have copied ours yet when `theirs` is closed here:
         // the table was copied before the clone returned.
         Ok(Self { prepared, control, base: Arc::clone(base) })
@@ -67,18 +67,46 @@ impl Set {
         streams: [BorrowedFd<'_>; 3],
         doors: &[OwnedFd],
     ) -> Result<Started, SandboxError> {
-        let mut descriptors = streams.to_vec();
-        descriptors.extend(doors.iter().map(AsFd::as_fd));
-        let message = Instructions::new(&outer, &inner).to_bytes();
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(7))];
-        let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
-        let sent = sendmsg(&self.control, &[IoSlice::new(&message)], &mut ancillary, SendFlags::NOSIGNAL);
-        let started = sent.and_then(|_| receive_start(&self.control));
-        match started {
-            Ok(true) => Ok(Started { set: self, _steps: (outer, inner) }),
-            Ok(false) | Err(_) => Err(self.failure(&outer, &inner)),
+        match self.instruct(&outer, &inner, streams, doors) {
+            Ok(Answer::Started) => Ok(Started { set: self, _steps: (outer, inner) }),
+            Ok(Answer::Closed) | Err(_) => Err(self.failure(&outer, &inner)),
         }
+    }
+
+    /// Sends steps of which the last executes a program, and waits until it has.
+    pub(crate) fn become_program(
+        self,
+        outer: Vec<Op>,
+        streams: [BorrowedFd<'_>; 3],
+        others: &[OwnedFd],
+    ) -> Result<Started, SandboxError> {
+        let answer = self.instruct(&outer, &[], streams, others);
+        // The control socket closes when the program is executed; and when a step failed, which then was written down.
+        match answer {
+            Ok(Answer::Closed) if self.prepared.failure().is_none() => {
+                Ok(Started { set: self, _steps: (outer, Vec::new()) })
+            }
+            Ok(_) | Err(_) => Err(self.failure(&outer, &[])),
+        }
+    }
+
+    fn instruct(
+        &self,
+        outer: &[Op],
+        inner: &[Op],
+        streams: [BorrowedFd<'_>; 3],
+        others: &[OwnedFd],
+    ) -> Result<Answer, Errno> {
+        let mut descriptors = streams.to_vec();
+        descriptors.extend(others.iter().map(AsFd::as_fd));
+        let message = Instructions::new(outer, inner).to_bytes();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_RECEIVED))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+            return Err(Errno::TOOBIG);
+        }
+        sendmsg(&self.control, &[IoSlice::new(&message)], &mut ancillary, SendFlags::NOSIGNAL)?;
+        receive_answer(&self.control)
     }
 
     /// Waits for the end of a clone that failed, and says where it failed.
@@ -104,13 +132,20 @@ impl Set {
     }
 }
 
-fn receive_start(control: &OwnedFd) -> Result<bool, Errno> {
+/// What process 1 says to its instructions.
+enum Answer {
+    Closed,
+    Started,
+}
+
+fn receive_answer(control: &OwnedFd) -> Result<Answer, Errno> {
     let mut word = [0; 16];
     loop {
         match recv(control, &mut word, RecvFlags::empty()) {
             Err(Errno::INTR) => {}
             Err(errno) => return Err(errno),
-            Ok((length, _)) => return Ok(word.get(..length) == Some(b"started")),
+            Ok((length, _)) if word.get(..length) == Some(b"started") => return Ok(Answer::Started),
+            Ok(_) => return Ok(Answer::Closed),
         }
     }
 }
@@ -148,7 +183,7 @@ struct Sets {
 }
 
 enum Job {
-    Clone(Arc<[Op]>, SyncSender<Result<Set, SandboxError>>),
+    Clone(Arc<[Op]>, u64, SyncSender<Result<Set, SandboxError>>),
     Refill,
 }
 
@@ -210,13 +245,22 @@ impl Launcher {
         } else {
             drop(sets);
         }
+        self.clone_set(base, NAMESPACES)
+    }
+
+    /// Has a process made that stays in the namespaces of this one, to become a helper program.
+    pub(crate) fn helper(&self, base: &Arc<[Op]>) -> Result<Set, SandboxError> {
+        self.clone_set(base, 0)
+    }
+
+    fn clone_set(&self, base: &Arc<[Op]>, namespaces: u64) -> Result<Set, SandboxError> {
         let (answer, answered) = sync_channel(1);
         let gone = || SandboxError::Step {
             step: Step::Clone,
             path: None,
             error: std::io::Error::other("the launcher thread is gone"),
         };
-        self.jobs.send(Job::Clone(Arc::clone(base), answer)).map_err(|_| gone())?;
+        self.jobs.send(Job::Clone(Arc::clone(base), namespaces, answer)).map_err(|_| gone())?;
         answered.recv().map_err(|_| gone())?
     }
 }
@@ -225,7 +269,7 @@ fn work(inbox: &Receiver<Job>, ready: &Ready) {
     while let Ok(job) = inbox.recv() {
         match job {
             // Whoever asked and is gone drops the set with the answer.
-            Job::Clone(base, answer) => drop(answer.send(Set::new(&base))),
+            Job::Clone(base, namespaces, answer) => drop(answer.send(Set::new(&base, namespaces))),
             Job::Refill => refill(ready),
         }
     }
@@ -239,7 +283,7 @@ fn refill(ready: &Ready) {
             return;
         };
         drop(sets);
-        let made = Set::new(&base);
+        let made = Set::new(&base, NAMESPACES);
         let mut sets = lock(&ready.sets);
         match made {
             Ok(set) => sets.waiting.push_back(set),

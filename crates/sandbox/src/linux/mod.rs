@@ -1,7 +1,11 @@
 //! The native launcher for Linux.
 
+pub(crate) mod budget;
 pub(crate) mod cgroup;
+pub(crate) mod ends;
+pub(crate) mod inner;
 pub(crate) mod kernel;
 pub(crate) mod launch;
 pub(crate) mod op;
 pub(crate) mod prepare;
+pub(crate) mod supervise;

@@ -44,8 +44,8 @@ pub(crate) enum Op {
     Attributes { path: CString, attributes: u64 },
     /// Raises `lo`.
     RaiseLoopback,
-    /// Writes `0` to each of the received descriptors after the first three: joins those control groups.
-    JoinCgroups,
+    /// Writes `0` to this many of the received descriptors after the first three: joins those control groups.
+    JoinCgroups { count: usize },
     /// `setsid`, and with a terminal on descriptor 0 makes it the controlling one.
     Session { terminal: bool },
     /// `setrlimit`, both soft and hard
@@ -54,6 +54,8 @@ pub(crate) enum Op {
     Signals,
     /// `close_range(first, ..)`
     CloseFrom { first: u32 },
+    /// `close_range(first, .., CLOSE_RANGE_CLOEXEC)`
+    CloseOnExecFrom { first: u32 },
     /// Empties the bounding, ambient and every other set; locks the special treatment of uid 0 out.
     DropCapabilities,
     /// `prctl(PR_SET_NO_NEW_PRIVS)`

@@ -1,6 +1,6 @@
 //! From the plan to the steps that carry it out.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
         write_to("/proc/self/uid_map", format!("{} {} 1", user.inside.0, user.outside.0))?,
         write_to("/proc/self/gid_map", format!("{} {} 1", user.inside.1, user.outside.1))?,
         Op::PrivateMounts,
-        tmpfs(Step::Root, "/tmp", "mode=755,size=4m,nr_inodes=4096".into())?,
+        tmpfs(Step::Root, "/tmp", "mode=755,size=4m,nr_inodes=4096")?,
         Op::ChangeDirectory { step: Step::Root, to: text_of("/tmp")? },
         Op::MakeDirectory { path: text_of(".old")?, mode: 0o700 },
         Op::PivotRoot { old: text_of(".old")? },
@@ -66,10 +66,10 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
 }
 
 /// The steps of process 1 that this plan asks for.
-pub(crate) fn plan_steps(plan: &Plan, user: User, cgroups: bool) -> Result<Vec<Op>, SandboxError> {
+pub(crate) fn plan_steps(plan: &Plan, user: User, cgroups: usize) -> Result<Vec<Op>, SandboxError> {
     let mut ops = Vec::with_capacity(plan.root.len() * 2 + 8);
-    if cgroups {
-        ops.push(Op::JoinCgroups);
+    if cgroups > 0 {
+        ops.push(Op::JoinCgroups { count: cgroups });
     }
     let hides = plan.root.iter().any(|entry| matches!(entry, Entry::Hidden { .. }));
     if hides {
@@ -106,7 +106,7 @@ pub(crate) fn command_steps(plan: &Plan, extra: &[ProcessLimit]) -> Result<Vec<O
     );
     ops.push(Op::Signals);
     ops.push(Op::Seccomp { program: program(plan.seccomp, Architecture::HERE) });
-    ops.push(Op::Execute(execution(plan)?));
+    ops.push(Op::Execute(execution(&plan.program, &plan.arguments, &plan.environment)?));
     Ok(ops)
 }
 
@@ -122,16 +122,20 @@ pub(crate) fn landlock(rules: &[Rule]) -> Result<Op, SandboxError> {
     Ok(Op::Landlock { handled, scoped: kernel::scoped(version), rules })
 }
 
-pub(crate) fn execution(plan: &Plan) -> Result<Execution, SandboxError> {
-    let arguments = plan.arguments.iter().map(|argument| text(argument)).collect::<Result<_, _>>()?;
-    let variable = |(name, value): &(std::ffi::OsString, std::ffi::OsString)| {
+pub(crate) fn execution(
+    program: &Path,
+    arguments: &[OsString],
+    environment: &[(OsString, OsString)],
+) -> Result<Execution, SandboxError> {
+    let arguments = arguments.iter().map(|argument| text(argument)).collect::<Result<_, _>>()?;
+    let variable = |(name, value): &(OsString, OsString)| {
         let mut pair = name.as_bytes().to_vec();
         pair.push(b'=');
         pair.extend(value.as_bytes());
         CString::new(pair).map_err(|_| SandboxError::Nul("a variable of the environment"))
     };
-    let environment = plan.environment.iter().map(variable).collect::<Result<_, _>>()?;
-    Ok(Execution::new(text(plan.program.as_os_str())?, arguments, environment))
+    let environment = environment.iter().map(variable).collect::<Result<_, _>>()?;
+    Ok(Execution::new(text(program.as_os_str())?, arguments, environment))
 }
 
 pub(crate) const fn resource(resource: Resource) -> u32 {
@@ -209,7 +213,7 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: User) -> Result<(), SandboxError>
             ops.push(tmpfs(
                 Step::Root,
                 "/tmp",
-                format!("mode=1777,size={},nr_inodes={inodes}", (*bytes).max(4096)),
+                &format!("mode=1777,size={},nr_inodes={inodes}", (*bytes).max(4096)),
             )?);
         }
         Entry::Hidden { file, .. } => ops.push(Op::Bind {
@@ -223,9 +227,15 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: User) -> Result<(), SandboxError>
     Ok(())
 }
 
-fn tmpfs(step: Step, at: &str, options: String) -> Result<Op, SandboxError> {
-    let flags = (libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC) as u64;
-    Ok(Op::Tmpfs { step, at: text_of(at)?, options: text_of(&options)?, flags })
+/// Makes the mount at a path noexec, and read-only where asked for.
+pub(crate) fn no_exec(path: &Path, read_only: bool) -> Result<Op, SandboxError> {
+    let attributes = NOSUID | NODEV | NOEXEC | if read_only { RDONLY } else { 0 };
+    Ok(Op::Attributes { path: text(path.as_os_str())?, attributes })
+}
+
+fn tmpfs(step: Step, at: &str, options: &str) -> Result<Op, SandboxError> {
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    Ok(Op::Tmpfs { step, at: text_of(at)?, options: text_of(options)?, flags })
 }
 
 fn old(path: &Path) -> Result<CString, SandboxError> {
@@ -238,6 +248,6 @@ fn text_of(text: &str) -> Result<CString, SandboxError> {
     CString::new(text).map_err(|_| SandboxError::Nul("a path"))
 }
 
-fn text(text: &OsStr) -> Result<CString, SandboxError> {
+pub(crate) fn text(text: &OsStr) -> Result<CString, SandboxError> {
     CString::new(text.as_bytes()).map_err(|_| SandboxError::Nul("an argument"))
 }

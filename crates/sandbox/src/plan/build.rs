@@ -41,8 +41,11 @@ impl Seen {
         let mut trees = Vec::new();
         let mut sensitive = Vec::new();
         for tree in &spec.trees {
-            let found =
-                find(&tree.path).map_err(|error| SandboxError::Path { path: tree.path.clone(), error })?;
+            let found = match find(&tree.path) {
+                Ok(found) => found,
+                Err(error) if spec.skip_missing && error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(SandboxError::Path { path: tree.path.clone(), error }),
+            };
             if found.real == Path::new("/") && tree.access.write {
                 return Err(SandboxError::Inexpressible {
                     what: "writing to `/`: grant the folders below it".into(),
@@ -135,6 +138,7 @@ impl Plan {
             seccomp: Profile { unix_sockets: spec.unix_sockets },
             process_limits: process_limits(&limits),
             limits,
+            asked: spec.limits,
             network: Network::Loopback,
             terminal: spec.terminal,
             guarded: guarded.map(|(found, _)| found.real.clone()).collect(),
@@ -153,7 +157,7 @@ fn asked_or(real: PathBuf, seen: &Seen) -> PathBuf {
 }
 
 fn name_of(spec: &Spec) -> OsString {
-    spec.program.clone().into_os_string()
+    spec.name.clone().unwrap_or_else(|| spec.program.clone().into_os_string())
 }
 
 /// Where a path leads, as far as it exists.

@@ -65,4 +65,24 @@ impl Landlock {
         }
         Self { rules }
     }
+
+    /// Returns the rules for a confiner that leaves the whole machine in sight: nothing is allowed on `/` itself.
+    pub(crate) fn without_the_root(&self, plan: &super::Plan) -> Vec<Rule> {
+        let binds = plan.base.iter().chain(&plan.root).filter_map(|entry| match entry {
+            Entry::Bind { path, access, file, .. } => {
+                Some(Rule { path: path.clone(), access: Access { execute: false, ..*access }, file: *file })
+            }
+            Entry::File { path, content } if !content.is_empty() => {
+                Some(Rule { path: path.clone(), access: Access::READ, file: true })
+            }
+            _ => None,
+        });
+        let own = ["/proc", "/dev", "/tmp"].map(|path| Rule {
+            path: path.into(),
+            access: Access::READ,
+            file: false,
+        });
+        let rules = self.rules.iter().filter(|rule| rule.path != Path::new("/")).cloned();
+        own.into_iter().chain(binds).chain(rules).collect()
+    }
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ringfence_policy::Limits;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 pub use build::Seen;
 pub use landlock::{Landlock, Rule};
@@ -54,6 +54,9 @@ pub struct Plan {
     pub terminal: bool,
     /// Trees in which new files on the floor are looked for afterwards.
     pub guarded: Vec<PathBuf>,
+    /// The limits that were asked for, without defaults.
+    #[serde(skip)]
+    pub(crate) asked: Limits,
     #[serde(skip)]
     pub(crate) sensitive: Vec<PathBuf>,
     #[serde(skip)]
@@ -143,7 +146,7 @@ pub enum Network {
 }
 
 /// A limit of one process.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize)]
 pub struct ProcessLimit {
     /// What is limited.
     pub resource: Resource,
@@ -152,7 +155,7 @@ pub struct ProcessLimit {
 }
 
 /// What `setrlimit` can limit.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resource {
     /// Core files, always none.

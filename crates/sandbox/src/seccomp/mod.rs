@@ -11,7 +11,7 @@ mod table;
 
 pub use program::{Instruction, program};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The processor a program is made for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
@@ -37,7 +37,7 @@ impl Architecture {
 }
 
 /// What a program lets through beyond the base.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 pub struct Profile {
     /// Lets `socket(AF_UNIX)` through.
     pub unix_sockets: bool,

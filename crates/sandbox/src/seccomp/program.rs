@@ -246,7 +246,7 @@ mod tests {
                 let line = LINES.iter().find(|line| line.number(architecture) == Some(number));
                 match line.map(|line| line.verdict) {
                     Some(Verdict::Refuse(errno)) => {
-                        assert_eq!(found, RET_ERRNO | u32::from(errno), "{number}")
+                        assert_eq!(found, RET_ERRNO | u32::from(errno), "{number}");
                     }
                     Some(Verdict::Allow | Verdict::Check(_)) => {}
                     None if number > LAST => assert_eq!(found, RET_ERRNO | 38, "{number}"),

@@ -17,8 +17,10 @@ use crate::step::Step;
 /// Where the control socket and the program of process 1 are put, above the standard streams.
 const CONTROL: usize = 3;
 const INIT: usize = 4;
-/// The most descriptors that can be received: three streams and four control groups.
-const MAX_RECEIVED: usize = 7;
+/// Where received descriptors beyond the standard streams are put.
+pub(crate) const FIRST_RECEIVED: usize = INIT + 1;
+/// The most descriptors that can be received.
+pub(crate) const MAX_RECEIVED: usize = 16;
 
 /// What the parent sends over the control socket, with the descriptors: where in memory the rest of the steps is.
 #[derive(Clone, Copy)]
@@ -326,13 +328,19 @@ fn perform(op: &Op) -> Result<(), (Step, isize)> {
             set_attributes(AT_FDCWD, path, 0, *attributes).map_err(at(Step::Root))
         }
         Op::RaiseLoopback => raise_loopback().map_err(at(Step::Loopback)),
-        Op::JoinCgroups => join_cgroups().map_err(at(Step::Cgroup)),
+        Op::JoinCgroups { count } => join_cgroups(*count).map_err(at(Step::Cgroup)),
         Op::Session { terminal } => session(*terminal).map_err(at(Step::Session)),
         Op::Limit { resource, value } => limit(*resource, *value).map_err(at(Step::Limit)),
         Op::Signals => reset_signals().map_err(at(Step::Signals)),
         Op::CloseFrom { first } => kernel(libc::SYS_close_range, &[*first as usize, u32::MAX as usize, 0])
             .map(drop)
             .map_err(at(Step::Descriptors)),
+        Op::CloseOnExecFrom { first } => {
+            let flag = libc::CLOSE_RANGE_CLOEXEC as usize;
+            kernel(libc::SYS_close_range, &[*first as usize, u32::MAX as usize, flag])
+                .map(drop)
+                .map_err(at(Step::Descriptors))
+        }
         Op::DropCapabilities => drop_capabilities().map_err(at(Step::Capabilities)),
         Op::NoNewPrivileges => prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(at(Step::NoNewPrivileges)),
         Op::Landlock { handled, scoped, rules } => {
@@ -505,14 +513,11 @@ fn raise_loopback() -> Result<(), isize> {
     raised.map(drop)
 }
 
-/// The descriptors beyond the streams, the control socket and the program were sent for this.
-fn join_cgroups() -> Result<(), isize> {
-    for descriptor in INIT + 1..INIT + 1 + MAX_RECEIVED - 3 {
-        match write_all(descriptor, b"0") {
-            Ok(()) => close(descriptor),
-            Err(errno) if errno == libc::EBADF as isize => return Ok(()),
-            Err(errno) => return Err(errno),
-        }
+/// The first descriptors beyond the streams, the control socket and the program were sent for this.
+fn join_cgroups(count: usize) -> Result<(), isize> {
+    for descriptor in FIRST_RECEIVED..FIRST_RECEIVED + count {
+        write_all(descriptor, b"0")?;
+        close(descriptor);
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ mod clone;
 mod init;
 mod syscall;
 
-pub(crate) use child::{Failure, Instructions, Part};
+pub(crate) use child::{FIRST_RECEIVED, Failure, Instructions, MAX_RECEIVED, Part};
 pub(crate) use clone::{Prepared, enter};
 pub(crate) use init::init_program;
 
@@ -34,3 +34,28 @@ pub(crate) fn landlock_version() -> u32 {
 unsafe impl Send for crate::linux::op::Execution {}
 // SAFETY: as for `Send`; nothing is changed through a shared reference.
 unsafe impl Sync for crate::linux::op::Execution {}
+
+/// Waits for a process of ours to end, and returns its status and what it and its children used.
+pub(crate) fn wait(pidfd: std::os::fd::BorrowedFd<'_>) -> Option<(i32, libc::rusage)> {
+    use std::os::fd::AsRawFd;
+    let descriptor = pidfd.as_raw_fd() as usize;
+    // SAFETY: both are plain data for which zero is a value.
+    let (mut info, mut usage): (libc::siginfo_t, libc::rusage) =
+        unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+    let arguments = [
+        libc::P_PIDFD as usize,
+        descriptor,
+        (&raw mut info) as usize,
+        libc::WEXITED as usize,
+        (&raw mut usage) as usize,
+        0,
+    ];
+    // SAFETY: the kernel writes one `siginfo_t` and one `rusage`, which both are.
+    if unsafe { syscall::call(libc::SYS_waitid, arguments) } != 0 {
+        return None;
+    }
+    // SAFETY: after `waitid` the value holds the fields of a child that ended.
+    let status = unsafe { info.si_status() };
+    let ended_by_signal = info.si_code != libc::CLD_EXITED;
+    Some((if ended_by_signal { status & 0x7f } else { (status & 0xff) << 8 }, usage))
+}

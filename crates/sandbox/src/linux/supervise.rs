@@ -1,14 +1,15 @@
 //! Watching a command to its end: output, input, the deadline, and how it ended.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
 
+use super::ends::Ours;
 use crate::report::{Capture, Ending, Keep, Usage};
-use crate::stream::{Observer, Ours, Stream};
+use crate::stream::{Observer, Stream};
 
 /// A running command: something that ends, and tells how.
 pub(crate) trait Process {
@@ -34,6 +35,8 @@ pub(crate) struct Bounds {
     pub(crate) deadline: Option<Instant>,
     pub(crate) output: usize,
     pub(crate) cpu: Option<Duration>,
+    /// A pipe whose other end is closed when nobody waits any more.
+    pub(crate) leash: Option<OwnedFd>,
 }
 
 /// How often the processor time of a tree is looked at.
@@ -51,7 +54,7 @@ pub(crate) fn watch(
     let (mut output, mut error) = (Some(output), Some(error));
     let mut captures = [(Capture::default(), 0), (Capture::default(), 0)];
     let keep = if observer.is_some() { Keep::No } else { Keep::Yes };
-    let (mut timed_out, mut out_of_cpu, mut over) = (false, false, false);
+    let (mut timed_out, mut out_of_cpu, mut over, mut cut) = (false, false, false, false);
     let mut buffer = vec![0; 64 << 10];
 
     while !over || output.is_some() || error.is_some() {
@@ -80,12 +83,19 @@ pub(crate) fn watch(
         for (source, descriptor) in [(Source::Output, &output), (Source::Error, &error)] {
             polled.extend(descriptor.as_ref().map(|fd| (source, PollFd::new(fd, PollFlags::IN))));
         }
+        if !cut {
+            polled.extend(bounds.leash.as_ref().map(|fd| (Source::Leash, PollFd::new(fd, PollFlags::IN))));
+        }
         polled.extend(input.as_ref().map(|(fd, _)| (Source::Input, PollFd::new(fd, PollFlags::OUT))));
         let ready = ready(&mut polled, wait)?;
         for source in ready {
             match source {
                 Source::End => over = true,
                 Source::Input => feed(&mut input),
+                Source::Leash => {
+                    cut = true;
+                    kill(process);
+                }
                 Source::Output | Source::Error => {
                     let (place, stream, descriptor) = match source {
                         Source::Error => (1, Stream::Error, &mut error),
@@ -121,6 +131,7 @@ enum Source {
     End,
     Error,
     Input,
+    Leash,
     Output,
 }
 
@@ -143,7 +154,7 @@ fn kill(process: &dyn Process) {
 }
 
 /// Writes what the pipe takes; closes it when all is written or nobody reads.
-fn feed(input: &mut Option<(std::os::fd::OwnedFd, Vec<u8>)>) {
+fn feed(input: &mut Option<(OwnedFd, Vec<u8>)>) {
     let Some((pipe, rest)) = input else { return };
     match rustix::io::write(&*pipe, rest) {
         Ok(written) => drop(rest.drain(..written)),

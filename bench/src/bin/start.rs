@@ -1,0 +1,169 @@
+//! What it takes to start `/bin/true` and see it end: plainly, in our sandbox, in bwrap, in firejail.
+//!
+//! The measuring process holds 64 MB and a few threads, as an agent's host does, and is an ordinary user: started by
+//! root it first becomes one. The subjects take turns, so that a slow moment of the machine hits them all.
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a measurement starts programs and prints its table"
+)]
+
+use std::error::Error;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ringfence::sandbox::{Ending, Native, Plan, Sandbox, Spec, Streams};
+
+const ROUNDS: usize = 300;
+const WARM_UP: usize = 10;
+
+type Subject = (&'static str, Box<dyn FnMut() -> Result<(), Box<dyn Error>>>);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let own = std::env::current_exe()?;
+    if rustix::process::geteuid().is_root() && std::env::var_os("RINGFENCE_BENCH_AS_ROOT").is_none() {
+        return Err(as_ordinary_user(&own)?.into());
+    }
+    let ballast = ballast();
+    let mut subjects = subjects(&own)?;
+    let mut times: Vec<Vec<Duration>> = subjects.iter().map(|_| Vec::with_capacity(ROUNDS)).collect();
+    for round in 0..ROUNDS + WARM_UP {
+        for ((_, subject), times) in subjects.iter_mut().zip(&mut times) {
+            let begun = Instant::now();
+            subject()?;
+            if round >= WARM_UP {
+                times.push(begun.elapsed());
+            }
+        }
+    }
+    std::hint::black_box(&ballast);
+    let rows: Vec<(&str, f64, f64)> = subjects
+        .iter()
+        .zip(&mut times)
+        .map(|((name, _), times)| {
+            times.sort_unstable();
+            let at = |part: usize| {
+                times.get(times.len() * part / 100).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+            };
+            (*name, at(50), at(95))
+        })
+        .collect();
+    let p50 = |wanted: &str| rows.iter().find(|(name, ..)| *name == wanted).map(|(_, p50, _)| *p50);
+    println!("start to exit of /bin/true, uid {}, {ROUNDS} rounds", rustix::process::geteuid());
+    println!("{:<28} {:>8} {:>8} {:>9} {:>8}", "", "p50 µs", "p95 µs", "× plain", "× bwrap");
+    for (name, median, slow) in &rows {
+        let over =
+            |peer: &str| p50(peer).map_or_else(|| "-".to_owned(), |peer| format!("{:.2}", median / peer));
+        println!("{name:<28} {median:>8.0} {slow:>8.0} {:>9} {:>8}", over(PLAIN), over(BWRAP));
+    }
+    println!("aims: native ≤ 0.5 × bwrap and ≤ 3.5 × plain; ready ≤ 2.2 × plain; command ≤ 1.0 × bwrap");
+    Ok(())
+}
+
+const PLAIN: &str = "plain posix_spawn";
+const BWRAP: &str = "bwrap";
+
+fn subjects(own: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
+    let mut subjects: Vec<Subject> = vec![(PLAIN, Box::new(|| spawn(Command::new("/bin/true"))))];
+    let spec = Spec::new("/bin/true");
+    let cold = Sandbox::new(Native::new());
+    let plan = cold.plan(&spec)?;
+    let ready = Sandbox::new(Native::new().keep_ready(2));
+    let again = plan.clone();
+    subjects.push(("native, from nothing", Box::new(move || confined(&cold, &plan))));
+    subjects.push(("native, from ready sets", Box::new(move || confined(&ready, &again))));
+    let binary =
+        std::env::var_os("RINGFENCE_BIN").map_or_else(|| own.with_file_name("ringfence"), PathBuf::from);
+    if binary.exists() {
+        let command = move || {
+            let mut command = Command::new(&binary);
+            command.args(["run", "--", "true"]);
+            spawn(command)
+        };
+        subjects.push(("command `ringfence run`", Box::new(command)));
+    } else {
+        println!("(no `ringfence` beside this program: build it with `cargo build --release`)");
+    }
+    if Path::new("/usr/bin/bwrap").exists() {
+        subjects.push((BWRAP, Box::new(|| spawn(bwrap()))));
+    }
+    if Path::new("/usr/bin/firejail").exists() && spawn(firejail()).is_ok() {
+        subjects.push(("firejail", Box::new(|| spawn(firejail()))));
+    }
+    Ok(subjects)
+}
+
+/// The same isolation with bwrap, as far as it goes: it has no Landlock, no seccomp and no limits here.
+fn bwrap() -> Command {
+    let mut command = Command::new("/usr/bin/bwrap");
+    command.args(["--unshare-all", "--new-session", "--die-with-parent", "--clearenv", "--cap-drop", "ALL"]);
+    command.args(["--dir", "/usr/bin", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib"]);
+    command.args(["--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]);
+    for path in
+        ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/etc/ssl", "/usr/share/zoneinfo", "/usr/bin/true"]
+    {
+        command.args(["--ro-bind", path, path]);
+    }
+    command.arg("/bin/true");
+    command
+}
+
+fn firejail() -> Command {
+    let mut command = Command::new("/usr/bin/firejail");
+    command.args([
+        "--quiet",
+        "--noprofile",
+        "--net=none",
+        "--private-dev",
+        "--private-tmp",
+        "--caps.drop=all",
+    ]);
+    command.args(["--nonewprivs", "--seccomp", "/bin/true"]);
+    command
+}
+
+fn spawn(mut command: Command) -> Result<(), Box<dyn Error>> {
+    let status =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).env_clear().status()?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
+}
+
+fn confined(sandbox: &Sandbox, plan: &Plan) -> Result<(), Box<dyn Error>> {
+    let report = sandbox.run_plan(plan, Streams::default())?;
+    if report.ending == Ending::Exited(0) { Ok(()) } else { Err(format!("{:?}", report.ending).into()) }
+}
+
+/// Memory that is touched, and threads that sleep.
+fn ballast() -> Vec<u8> {
+    for _ in 0..4 {
+        std::thread::spawn(|| {
+            loop {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+    }
+    vec![1; 64 << 20]
+}
+
+/// Runs this program again as an ordinary user, from a place that user can read.
+fn as_ordinary_user(own: &Path) -> Result<std::io::Error, Box<dyn Error>> {
+    let folder = std::env::temp_dir().join("ringfence-bench");
+    std::fs::create_dir_all(&folder)?;
+    let copy = folder.join("start");
+    std::fs::copy(own, &copy)?;
+    let beside = own.with_file_name("ringfence");
+    if beside.exists() {
+        std::fs::copy(beside, folder.join("ringfence"))?;
+    }
+    let user = ordinary_user().unwrap_or(1990);
+    Ok(Command::new(copy).uid(user).gid(user).current_dir("/").exec())
+}
+
+/// An ordinary user of this machine: firejail wants one with a name.
+fn ordinary_user() -> Option<u32> {
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let mut ids = users.lines().filter_map(|line| line.split(':').nth(2)?.parse().ok());
+    ids.find(|id| (1000..60000).contains(id))
+}

@@ -1,0 +1,158 @@
+//! The launcher that runs process tools in a sandbox of this machine.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use ringfence_policy::{Code, Grant, Limits, Refusal, Span};
+use ringfence_sandbox::{Ending, Report, Sandbox, SandboxError, SearchPath, Spec, Streams};
+use sha2::{Digest, Sha256};
+
+use crate::error::ToolError;
+use crate::port::{Confinement, Launch, Launcher, ProcessOutput};
+
+/// Runs process tools in a [`Sandbox`], confined to their grants.
+///
+/// Binaries are looked up on a fixed search path, whatever the environment says.
+#[derive(Debug)]
+pub struct SandboxLauncher {
+    sandbox: Arc<Sandbox>,
+    search: SearchPath,
+    digests: Arc<Digests>,
+}
+
+impl SandboxLauncher {
+    /// Runs everything in this sandbox, with programs of the system's folders.
+    pub fn new(sandbox: Sandbox) -> Self {
+        Self { sandbox: Arc::new(sandbox), search: SearchPath::default(), digests: Arc::default() }
+    }
+
+    /// Looks programs up here.
+    #[must_use]
+    pub fn search(mut self, search: SearchPath) -> Self {
+        self.search = search;
+        self
+    }
+
+    fn spec(&self, launch: &Launch) -> Result<Spec, ToolError> {
+        let program = self.search.find(&launch.binary).ok_or_else(|| {
+            Refusal::new(Code::BinaryNotAllowed, format!("no program is named `{}`", launch.binary))
+                .hint("programs are looked for in the system's folders; name another by its absolute path")
+        })?;
+        let mut limits = launch.limits;
+        limits.wall = match (limits.wall, launch.timeout.map(Span::new)) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        let mut spec = Spec::new(program).called(&launch.binary).arguments(&launch.arguments);
+        spec = reaching(spec, &launch.grant, &self.search, limits)?;
+        for (name, value) in &launch.environment {
+            spec = spec.variable(name, value);
+        }
+        match &launch.cwd {
+            Some(directory) if spec.covers(directory) => Ok(spec.directory(directory)),
+            // The folder a run works in need not be granted to each of its tools.
+            Some(_) | None => Ok(spec),
+        }
+    }
+}
+
+fn reaching(spec: Spec, grant: &Grant, search: &SearchPath, limits: Limits) -> Result<Spec, ToolError> {
+    // A granted path that does not exist grants nothing.
+    let spec = spec.limits(limits).missing_paths_are_nothing();
+    spec.grant(grant, |name| search.find(name)).map_err(|error| refused(&error))
+}
+
+impl Launcher for SandboxLauncher {
+    fn launch(&self, launch: Launch) -> BoxFuture<'_, Result<ProcessOutput, ToolError>> {
+        async move {
+            let spec = self.spec(&launch)?;
+            let (sandbox, digests) = (Arc::clone(&self.sandbox), Arc::clone(&self.digests));
+            // Whoever gives the call up drops its end, and the command dies.
+            let (end, _held) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+                .map_err(|errno| ToolError::new(format!("no pipe could be made: {errno}")).not_executed())?;
+            let streams = Streams::default().input(launch.stdin).leash(end);
+            let work = move || {
+                let plan = sandbox.plan(&spec).map_err(|error| refused(&error))?;
+                let digest = digests.of(plan.program.as_path());
+                let report = sandbox.run_plan(&plan, streams).map_err(|error| refused(&error))?;
+                Ok(output(report, plan.program, digest))
+            };
+            match tokio::task::spawn_blocking(work).await {
+                Ok(result) => result,
+                Err(_) => Err(ToolError::new("the runtime is shutting down")),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Nothing ran: a decision, or a machine that cannot enforce it.
+fn refused(error: &SandboxError) -> ToolError {
+    let refusal = Refusal::new(error.code(), error.to_string());
+    ToolError::from(match error.hint() {
+        Some(hint) => refusal.hint(hint),
+        None => refusal,
+    })
+    .not_executed()
+}
+
+fn output(report: Report, program: PathBuf, digest: Option<String>) -> ProcessOutput {
+    let (code, signal) = match report.ending {
+        Ending::Exited(code) => (code, None),
+        Ending::Signalled(signal) => (128 + signal, Some(signal)),
+        Ending::TimedOut => (124, None),
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    ProcessOutput {
+        exit_code: code,
+        signal,
+        stdout: text(&report.stdout.bytes),
+        stderr: text(&report.stderr.bytes),
+        dropped: report.stdout.dropped + report.stderr.dropped,
+        confinement: Some(Confinement {
+            backend: report.backend,
+            tier: report.tier,
+            program,
+            digest,
+            usage: report.usage,
+            limits: report.limits,
+            exceeded: report.exceeded,
+            quarantined: report.quarantined,
+        }),
+    }
+}
+
+/// Digests of programs, each computed once as long as its file stays the same.
+#[derive(Debug, Default)]
+struct Digests(Mutex<HashMap<PathBuf, (Stamp, String)>>);
+
+type Stamp = (u64, u64, u64, i64, i64);
+
+impl Digests {
+    fn of(&self, path: &Path) -> Option<String> {
+        let metadata = std::fs::metadata(path).ok()?;
+        let stamp =
+            (metadata.dev(), metadata.ino(), metadata.len(), metadata.mtime_nsec(), metadata.ctime_nsec());
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        if let Some((_, digest)) = known.filter(|(known, _)| *known == stamp) {
+            return Some(digest);
+        }
+        let mut file = std::fs::File::open(path).ok()?;
+        let (mut hash, mut buffer) = (Sha256::new(), vec![0; 256 << 10]);
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(length) => hash.update(buffer.get(..length).unwrap_or_default()),
+                Err(_) => return None,
+            }
+        }
+        let digest = format!("sha256:{}", crate::digest::hex(&hash.finalize()));
+        let entry = (stamp, digest.clone());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_path_buf(), entry);
+        Some(digest)
+    }
+}

@@ -1,0 +1,181 @@
+//! What bwrap and firejail have in common: a program of the system that starts our inner stage.
+
+use std::ffi::OsString;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
+
+use super::Tier;
+use crate::error::SandboxError;
+use crate::inner::{Inner, Root};
+use crate::linux::budget::{Counting, divide, exceeded};
+use crate::linux::cgroup::Cgroups;
+use crate::linux::ends::Ends;
+use crate::linux::launch::{Launcher, Started};
+use crate::linux::op::Op;
+use crate::linux::prepare::execution;
+use crate::linux::supervise::{Bounds, Process, watch};
+use crate::plan::Plan;
+use crate::quarantine::quarantine;
+use crate::report::{Ending, Report, Usage};
+use crate::step::Step;
+use crate::stream::Streams;
+use crate::sys::FIRST_RECEIVED;
+
+/// One way to start a helper.
+pub(super) struct Helper<'a> {
+    pub(super) name: &'static str,
+    pub(super) tier: Tier,
+    pub(super) program: &'a Path,
+    pub(super) root: Root,
+    pub(super) counting: Counting,
+}
+
+/// What a helper is started with: its arguments, given the number of the plan's descriptor and of the first file's,
+/// and the contents of the files.
+type Arguments<'a> = dyn Fn(usize, usize) -> Result<(Vec<String>, Vec<String>), SandboxError> + 'a;
+
+impl Helper<'_> {
+    pub(super) fn run(
+        &self,
+        plan: &Plan,
+        streams: Streams<'_>,
+        arguments: &Arguments<'_>,
+    ) -> Result<Report, SandboxError> {
+        let user = rustix::process::geteuid().as_raw();
+        let mut cgroups = Cgroups::for_user(user, &plan.limits);
+        let counting = if user == 0 { Counting::Nobody } else { self.counting };
+        let (extra, limits) = divide(plan, counting, cgroups.as_ref())?;
+        let inner = Inner::new(plan, &extra, self.root)?;
+        let inner = serde_json::to_vec(&inner).map_err(|error| SandboxError::Step {
+            step: Step::Control,
+            path: None,
+            error: error.into(),
+        })?;
+
+        let mut others = cgroups.as_mut().map(Cgroups::take_doors).unwrap_or_default();
+        let doors = others.len();
+        let plan_descriptor = FIRST_RECEIVED + doors;
+        let (words, files) = arguments(plan_descriptor, plan_descriptor + 1)?;
+        let plan_file = memory_file(&inner)?;
+        others.push(plan_file.try_clone().map_err(|error| SandboxError::Step {
+            step: Step::Descriptors,
+            path: None,
+            error,
+        })?);
+        for file in &files {
+            others.push(memory_file(file.as_bytes())?);
+        }
+        let words: Vec<OsString> =
+            std::iter::once(self.program.into()).chain(words.into_iter().map(Into::into)).collect();
+        let mut steps = Vec::new();
+        if doors > 0 {
+            steps.push(Op::JoinCgroups { count: doors });
+        }
+        steps.extend([
+            Op::Session { terminal: false },
+            Op::ChangeDirectory { step: Step::WorkingDirectory, to: c"/".to_owned() },
+            Op::Signals,
+            Op::Execute(execution(self.program, &words, &[])?),
+        ]);
+
+        let ends = Ends::new(streams.input).map_err(failed)?;
+        let begun = Instant::now();
+        let base: Arc<[Op]> = Arc::new([Op::DieWithParent]);
+        let set = Launcher::of_process()?.helper(&base)?;
+        let started = set.become_program(steps, ends.borrowed(), &others)?;
+        drop(others);
+        let Ends { theirs, ours } = ends;
+        drop(theirs);
+        let bounds = Bounds {
+            deadline: plan.deadline().map(|wall| begun + wall),
+            output: plan.output_limit(),
+            cpu: plan.limits.cpu.map(ringfence_policy::Span::duration),
+            leash: streams.leash,
+        };
+        let mut process = Helped { started, cgroups };
+        let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
+        let Helped { started, cgroups } = process;
+        drop(started);
+        let exceeded = exceeded(&watched, cgroups.as_ref(), &bounds);
+        drop(cgroups);
+        let quarantined = quarantine(plan)?;
+        if let Some(why) = inner_failure(plan_file) {
+            return Err(SandboxError::Absent { backend: self.name, why });
+        }
+        Ok(Report {
+            ending: watched.ending,
+            stdout: watched.stdout,
+            stderr: watched.stderr,
+            usage: watched.usage,
+            backend: self.name,
+            tier: self.tier,
+            limits,
+            exceeded,
+            quarantined,
+        })
+    }
+}
+
+fn failed(errno: rustix::io::Errno) -> SandboxError {
+    SandboxError::Step { step: Step::Descriptors, path: None, error: errno.into() }
+}
+
+/// Reads what the inner stage wrote in place of its plan, if it failed.
+fn inner_failure(plan_file: OwnedFd) -> Option<String> {
+    use std::io::{Read, Seek};
+    let mut file = std::fs::File::from(plan_file);
+    let mut said = String::new();
+    file.rewind().and_then(|()| file.read_to_string(&mut said)).ok()?;
+    said.strip_prefix(crate::inner::FAILED_WORD).map(str::to_owned)
+}
+
+fn memory_file(bytes: &[u8]) -> Result<OwnedFd, SandboxError> {
+    let make = || {
+        let file = memfd_create("ringfence-plan", MemfdFlags::CLOEXEC)?;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let written = rustix::io::write(&file, rest)?;
+            rest = rest.get(written..).unwrap_or_default();
+        }
+        seek(&file, SeekFrom::Start(0))?;
+        Ok(file)
+    };
+    make().map_err(failed)
+}
+
+/// A helper that runs.
+struct Helped {
+    started: Started,
+    cgroups: Option<Cgroups>,
+}
+
+impl Process for Helped {
+    fn pidfd(&self) -> BorrowedFd<'_> {
+        self.started.pidfd()
+    }
+
+    fn ending(&mut self) -> (Ending, Usage) {
+        let Some((status, used)) = crate::sys::wait(self.started.pidfd()) else {
+            return (Ending::Signalled(libc::SIGKILL), Usage::default());
+        };
+        let time = |time: libc::timeval| {
+            Duration::from_secs(time.tv_sec.unsigned_abs())
+                + Duration::from_micros(time.tv_usec.unsigned_abs())
+        };
+        let peak = self.cgroups.as_ref().and_then(Cgroups::peak_memory);
+        let usage = Usage {
+            wall: Duration::ZERO,
+            cpu: self.cpu_time().unwrap_or_else(|| time(used.ru_utime) + time(used.ru_stime)),
+            peak_memory: peak.unwrap_or(used.ru_maxrss.unsigned_abs() * 1024),
+        };
+        (Ending::from_wait(status), usage)
+    }
+
+    fn cpu_time(&self) -> Option<Duration> {
+        self.cgroups.as_ref().and_then(Cgroups::cpu_time)
+    }
+}

@@ -1,0 +1,147 @@
+//! What this machine can enforce, by trying, with the fix for what is missing.
+
+use serde::Serialize;
+
+use crate::linux::cgroup::Cgroups;
+use crate::linux::kernel;
+use crate::select::{Choice, Selector};
+use crate::spec::default_limits;
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// What.
+    pub subject: &'static str,
+    /// How it is.
+    pub state: State,
+    /// What was seen.
+    pub detail: String,
+    /// What would make it better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+/// How something is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It works.
+    Works,
+    /// It works in part.
+    Partly,
+    /// It does not work or is not there.
+    Missing,
+}
+
+impl State {
+    /// Returns the word for a table.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Partly => "partly",
+            Self::Works => "works",
+        }
+    }
+}
+
+/// Looks at everything. Each backend is tried anew.
+pub fn examine(selector: &Selector) -> Vec<Finding> {
+    vec![
+        backend(selector, Choice::Native, "native sandbox", namespace_fix),
+        backend(selector, Choice::Bwrap, "bwrap sandbox", || Some("install bubblewrap, not set-uid".into())),
+        backend(selector, Choice::Firejail, "firejail sandbox", || {
+            Some("install firejail; it is used only with `--backend firejail`".into())
+        }),
+        landlock(),
+        seccomp(),
+        control_groups(),
+    ]
+}
+
+fn backend(
+    selector: &Selector,
+    choice: Choice,
+    subject: &'static str,
+    fix: impl Fn() -> Option<String>,
+) -> Finding {
+    match selector.try_again(choice) {
+        Ok(sandbox) => Finding {
+            subject,
+            state: State::Works,
+            detail: format!(
+                "tier `{}`: reading, writing and starting what was not granted was tried and failed",
+                sandbox.backend().tier()
+            ),
+            fix: None,
+        },
+        Err(error) => Finding { subject, state: State::Missing, detail: error.to_string(), fix: fix() },
+    }
+}
+
+/// The rules by which distributions keep user namespaces from ordinary users.
+fn namespace_fix() -> Option<String> {
+    let setting = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    #[rustfmt::skip]
+    let rules = [
+        ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
+         "AppArmor keeps user namespaces from programs without a profile: give `ringfence` a profile with `userns,`, or set kernel.apparmor_restrict_unprivileged_userns=0"),
+        ("/proc/sys/kernel/unprivileged_userns_clone", "0",
+         "user namespaces are off for ordinary users: set kernel.unprivileged_userns_clone=1"),
+        ("/proc/sys/user/max_user_namespaces", "0",
+         "no user namespaces may be made: set user.max_user_namespaces to a larger number"),
+        ("/proc/sys/user/max_net_namespaces", "0",
+         "no network namespaces may be made: set user.max_net_namespaces to a larger number"),
+    ];
+    let found = rules.iter().find(|(path, bad, _)| setting(path).as_deref() == Some(bad));
+    found.map(|(.., fix)| (*fix).to_owned()).or_else(|| {
+        Some("a container may hide /proc or refuse namespaces: run outside it, or give it `--security-opt` for them".into())
+    })
+}
+
+fn landlock() -> Finding {
+    let version = kernel::landlock_version();
+    let (state, fix) = match version {
+        0 => {
+            (State::Missing, Some("a kernel of 5.13 or later with `landlock` in the `lsm=` list".to_owned()))
+        }
+        1..6 => (
+            State::Partly,
+            Some("a kernel of 6.12 or later also confines signals and abstract sockets by it".to_owned()),
+        ),
+        _ => (State::Works, None),
+    };
+    Finding { subject: "Landlock", state, detail: format!("version {version}"), fix }
+}
+
+fn seccomp() -> Finding {
+    let actions = std::fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail").unwrap_or_default();
+    let works =
+        ["errno", "kill_process"].iter().all(|wanted| actions.split_whitespace().any(|one| one == *wanted));
+    Finding {
+        subject: "seccomp",
+        state: if works { State::Works } else { State::Missing },
+        detail: if works { "filters with errno and kill".into() } else { "no filters".into() },
+        fix: (!works).then(|| "a kernel built with CONFIG_SECCOMP_FILTER".into()),
+    }
+}
+
+fn control_groups() -> Finding {
+    let user = rustix::process::geteuid().as_raw();
+    match Cgroups::for_user(user, &default_limits()) {
+        Some(groups) => Finding {
+            subject: "control groups",
+            state: State::Works,
+            detail: format!("memory and processes of a whole tree are limited by {:?}", groups.enforcer()),
+            fix: None,
+        },
+        None => Finding {
+            subject: "control groups",
+            state: State::Partly,
+            detail: "memory is limited for each process, processes by the namespace".into(),
+            fix: Some(
+                "delegate a group: run in `systemd-run --user --scope -p Delegate=yes`, or in a service with Delegate=yes"
+                    .into(),
+            ),
+        },
+    }
+}

@@ -1,0 +1,109 @@
+//! The inner stage: what bwrap and firejail cannot do, done by a program of ours just before the command.
+//!
+//! The outer program starts it inside its sandbox with a descriptor from which it reads the rest of the plan. It makes
+//! mounts noexec where it was given the right to, gives up everything, restricts itself by Landlock, limits and seccomp,
+//! and becomes the command. If any of that fails, it says which step and exits; the command never runs.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::SandboxError;
+use crate::plan::{Entry, Plan, ProcessLimit};
+use crate::seccomp::Profile;
+use crate::spec::Access;
+
+/// The first argument by which a program knows that it is the inner stage; the second is the descriptor's number.
+pub const ARGUMENT: &str = "--ringfence-inner-stage";
+
+/// The exit code of an inner stage that failed.
+pub const FAILED: u8 = 125;
+
+/// What an inner stage that failed says first.
+pub const FAILED_WORD: &str = "ringfence inner stage: ";
+
+/// The rest of a plan, as it is passed to the inner stage.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Inner {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) directory: PathBuf,
+    pub(crate) rules: Vec<(PathBuf, Access, bool)>,
+    pub(crate) limits: Vec<ProcessLimit>,
+    pub(crate) seccomp: Profile,
+    /// Mounts to be made noexec, and read-only where they are not to be written.
+    pub(crate) no_exec: Vec<(PathBuf, bool)>,
+}
+
+/// Whether the outer program mounted a root of our own.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Root {
+    /// Only what was granted exists.
+    Own,
+    /// Everything exists, and only rules hold it back.
+    Shared,
+}
+
+impl Inner {
+    pub(crate) fn new(plan: &Plan, limits: &[ProcessLimit], root: Root) -> Result<Self, SandboxError> {
+        let unicode = |text: &std::ffi::OsStr, what: &str| {
+            text.to_str()
+                .map(str::to_owned)
+                .ok_or_else(|| SandboxError::Inexpressible { what: format!("{what} that is not UTF-8") })
+        };
+        let arguments =
+            plan.arguments.iter().map(|one| unicode(one, "an argument")).collect::<Result<_, _>>()?;
+        let pair = |(name, value): &(std::ffi::OsString, std::ffi::OsString)| {
+            Ok::<_, SandboxError>((unicode(name, "a variable")?, unicode(value, "a variable")?))
+        };
+        let rules = match root {
+            Root::Own => plan.landlock.rules.clone(),
+            Root::Shared => plan.landlock.without_the_root(plan),
+        };
+        let no_exec = plan.base.iter().chain(&plan.root).filter_map(|entry| match entry {
+            Entry::Bind { path, access, .. } if !access.execute => Some((path.clone(), !access.write)),
+            Entry::Scratch { path, .. } => Some((path.clone(), false)),
+            Entry::Proc => Some((PathBuf::from("/proc"), true)),
+            _ => None,
+        });
+        Ok(Self {
+            program: plan.program.clone(),
+            arguments,
+            environment: plan.environment.iter().map(pair).collect::<Result<_, _>>()?,
+            directory: plan.directory.clone(),
+            rules: rules.into_iter().map(|rule| (rule.path, rule.access, rule.file)).collect(),
+            limits: plan.process_limits.iter().chain(limits).copied().collect(),
+            seccomp: plan.seccomp,
+            no_exec: if root == Root::Own { no_exec.collect() } else { Vec::new() },
+        })
+    }
+}
+
+/// Becomes the command that the outer program was started for. Returns only when that failed.
+///
+/// For a program's `main`, when its first argument is [`ARGUMENT`]; `descriptor` is its second. The program should then
+/// exit with [`FAILED`].
+#[cfg(target_os = "linux")]
+pub fn enter(descriptor: &str) -> SandboxError {
+    use std::io::{Read, Seek, Write};
+    let open = || -> std::io::Result<std::fs::File> {
+        let number: u32 = descriptor.parse().map_err(std::io::Error::other)?;
+        std::fs::OpenOptions::new().read(true).write(true).open(format!("/proc/self/fd/{number}"))
+    };
+    let failed = |error| SandboxError::Step { step: crate::Step::Control, path: None, error };
+    let mut file = match open() {
+        Ok(file) => file,
+        Err(error) => return failed(error),
+    };
+    let mut bytes = Vec::new();
+    let read = file.read_to_end(&mut bytes).and_then(|_| serde_json::from_slice(&bytes).map_err(Into::into));
+    let error = match read {
+        Ok(inner) => crate::linux::inner::become_command(&inner),
+        Err(error) => failed(error),
+    };
+    // The parent reads the same file: what failed is written where the plan was. Nothing else can be done about it.
+    let _told =
+        file.set_len(0).and_then(|()| file.rewind()).and_then(|()| write!(file, "{FAILED_WORD}{error}"));
+    error
+}

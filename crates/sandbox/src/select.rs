@@ -1,0 +1,140 @@
+//! Choosing a backend by trying it, once per boot and policy.
+
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::backend::{Backend, Bwrap, Firejail, Native};
+use crate::error::SandboxError;
+use crate::probe::probe;
+use crate::sandbox::Sandbox;
+
+/// Which backend is wanted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Choice {
+    /// The strongest that works: native, then bwrap.
+    Auto,
+    /// The system's bubblewrap.
+    Bwrap,
+    /// The system's firejail, which is never chosen by itself.
+    Firejail,
+    /// Our own launcher.
+    Native,
+}
+
+/// Chooses backends, and remembers what was tried.
+#[derive(Clone, Debug)]
+pub struct Selector {
+    inner: PathBuf,
+    cache: PathBuf,
+    policy: String,
+}
+
+impl Selector {
+    /// Chooses with this program as the inner stage of bwrap and firejail, and this private folder for what was tried.
+    ///
+    /// The folder is made if it is missing. One that somebody else could write to is not believed.
+    pub fn new(inner: impl Into<PathBuf>, cache: impl Into<PathBuf>) -> Self {
+        Self { inner: inner.into(), cache: cache.into(), policy: String::new() }
+    }
+
+    /// Tries again when this text, such as the digest of a policy, was not seen before.
+    #[must_use]
+    pub fn policy(mut self, policy: impl Into<String>) -> Self {
+        self.policy = policy.into();
+        self
+    }
+
+    /// Returns a sandbox whose backend was seen to refuse what is forbidden.
+    ///
+    /// # Errors
+    ///
+    /// No backend of the choice works here: what was tried, and what came of it.
+    pub fn select(&self, choice: Choice) -> Result<Sandbox, SandboxError> {
+        match choice {
+            Choice::Native => self.tried(Native::new()),
+            Choice::Bwrap => self.tried(Bwrap::system(&self.inner)?),
+            Choice::Firejail => self.tried(Firejail::system(&self.inner)?),
+            Choice::Auto => self.tried(Native::new()).or_else(|native| {
+                let bwrap = Bwrap::system(&self.inner).and_then(|bwrap| self.tried(bwrap));
+                bwrap.map_err(|bwrap| SandboxError::Absent {
+                    backend: "auto",
+                    why: format!("{native}; {bwrap}"),
+                })
+            }),
+        }
+    }
+
+    /// Tries a backend anew, whatever is remembered.
+    ///
+    /// # Errors
+    ///
+    /// As [`select`](Self::select).
+    pub fn try_again(&self, choice: Choice) -> Result<Sandbox, SandboxError> {
+        self.forget();
+        self.select(choice)
+    }
+
+    fn tried(&self, backend: impl Backend + 'static) -> Result<Sandbox, SandboxError> {
+        let name = backend.name();
+        let sandbox = Sandbox::new(backend);
+        let absent = |why: String| SandboxError::Absent { backend: name, why };
+        let private =
+            self.private_folder().map_err(|error| absent(format!("`{}`: {error}", self.cache.display())))?;
+        let mark = private.join(format!("probed-{}", self.key(name)));
+        if !is_ours(&mark) {
+            probe(&sandbox, private).map_err(absent)?;
+            // Not being able to remember costs time, nothing else.
+            let _kept = remember(&mark);
+        }
+        Ok(sandbox)
+    }
+
+    /// What a result depends on: this program, this boot, this user, the policy and the backend.
+    fn key(&self, backend: &str) -> String {
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let program =
+            std::fs::metadata(&self.inner).map_or((0, 0), |found| (found.ino(), found.mtime_nsec()));
+        let mut hash = Sha256::new();
+        for part in [boot.as_str(), backend, &self.policy, env!("CARGO_PKG_VERSION"), &format!("{program:?}")]
+        {
+            hash.update(part.len().to_le_bytes());
+            hash.update(part);
+        }
+        hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn private_folder(&self) -> std::io::Result<&Path> {
+        if std::fs::symlink_metadata(&self.cache).is_err() {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.cache)?;
+        }
+        let found = std::fs::symlink_metadata(&self.cache)?;
+        let own = found.uid() == rustix::process::geteuid().as_raw();
+        if found.is_dir() && own && found.mode() & 0o022 == 0 {
+            Ok(&self.cache)
+        } else {
+            Err(std::io::Error::other("it is not a folder that only this user can write to"))
+        }
+    }
+
+    fn forget(&self) {
+        let Ok(listed) = self.private_folder().and_then(std::fs::read_dir) else { return };
+        for entry in
+            listed.flatten().filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"probed-"))
+        {
+            let _removed = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_ours(mark: &Path) -> bool {
+    std::fs::symlink_metadata(mark)
+        .is_ok_and(|found| found.is_file() && found.uid() == rustix::process::geteuid().as_raw())
+}
+
+fn remember(mark: &Path) -> std::io::Result<()> {
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(mark)?;
+    file.write_all(b"a forbidden act was tried and failed\n")
+}
