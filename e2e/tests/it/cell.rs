@@ -9,18 +9,35 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringfence_e2e::{Attempt, Probe, Proof, Scene};
+use ringfence_e2e::{Attempt, Ends, Probe, Proof, Scene};
 
 use crate::binary;
 use crate::session::Session;
 use crate::sys;
 use crate::verdict::{Ended, Verdict, judge, length};
+use crate::weak;
 
 /// How the probe is started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Column<'a> {
     Backend(&'a str),
     Unconfined,
+}
+
+impl Column<'_> {
+    /// Whether the backend refuses what the probe asks for.
+    fn refuses(self, probe: &Probe) -> bool {
+        matches!(self, Self::Backend(name) if weak::reason(weak::REFUSED, name, probe.name).is_some())
+    }
+
+    /// The probe's flags, without a limit that the backend cannot keep and that is not what the probe is about.
+    fn flags(self, probe: &Probe) -> Vec<&'static str> {
+        let unsized_scratch = matches!(self, Self::Backend("firejail")) && !self.refuses(probe);
+        let pairs = probe.flags.chunks(2).filter(|pair| {
+            !(unsized_scratch && pair.get(1).is_some_and(|limit| limit.starts_with("scratch=")))
+        });
+        pairs.flatten().copied().collect()
+    }
 }
 
 /// Longer than any probe takes.
@@ -47,7 +64,8 @@ pub(crate) fn run(session: &Session, column: Column<'_>, probe: &Probe) -> Verdi
         _ if probe.terminal => on_terminal(&mut command, cell.terminal.take().unwrap()),
         _ => finished(command.stdin(Stdio::null())),
     };
-    judge(probe, &cell.scene, &ended, &session.token)
+    let ends = if column.refuses(probe) { Ends::Refused } else { probe.ends };
+    judge(probe, ends, &cell.scene, &ended, &session.token)
 }
 
 struct Cell {
@@ -166,7 +184,7 @@ impl Cell {
                 line.push(session.ringfence.display().to_string());
                 line.extend(["run", "--backend", backend, "--read"].map(str::to_owned));
                 line.extend([text("ro"), "--write".to_owned(), text("work")]);
-                line.extend(probe.flags.iter().map(|flag| self.scene.expand(flag)));
+                line.extend(column.flags(probe).into_iter().map(|flag| self.scene.expand(flag)));
                 if let Some(program) = program {
                     line.extend(["--exec".to_owned(), program.display().to_string()]);
                 }

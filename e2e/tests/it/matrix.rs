@@ -85,13 +85,13 @@ fn column(column: Column<'_>, user: User) {
     // One or some by name, when looking into a cell.
     let only = std::env::var("RINGFENCE_TEST_PROBES").unwrap_or_default();
     let wanted: Vec<&Probe> = probes().filter(|probe| probe.name.contains(&only)).collect();
-    let (next, report) = (AtomicUsize::new(0), Mutex::new(Report::new(title)));
+    let (next, report) = (AtomicUsize::new(0), Mutex::new(Report::new(title.clone())));
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(probe) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let verdict = cell::run(&session, column, probe);
-                    let (verdict, right) = expected(column, user, probe, verdict);
+                    let (verdict, right) = expected(column, &title, user, probe, verdict);
                     report.lock().unwrap().add(probe, verdict, right);
                 }
             });
@@ -103,14 +103,22 @@ fn column(column: Column<'_>, user: User) {
 /// Whether a verdict is what must be.
 fn expected(
     column: Column<'_>,
+    title: &str,
     user: User,
     probe: &Probe,
     verdict: Verdict,
 ) -> (Verdict, Result<(), String>) {
+    let weak = weak::reason(weak::WEAK, title, probe.name);
     let right = match (column, &verdict) {
-        (_, Verdict::Absent(_))
-        | (Column::Unconfined, Verdict::Escaped(_))
-        | (Column::Backend(_), Verdict::Confined(_)) => Ok(()),
+        (_, Verdict::Absent(_)) | (Column::Unconfined, Verdict::Escaped(_)) => Ok(()),
+        (Column::Backend(_), Verdict::Confined(_)) => match weak {
+            Some(_) => Err("is confined now: take it off the list of weak cells".to_owned()),
+            None => Ok(()),
+        },
+        (Column::Backend(_), Verdict::Escaped(how)) => match weak {
+            Some(why) => return (Verdict::Weak(format!("{how} [{why}]")), Ok(())),
+            None => Err("must be confined".to_owned()),
+        },
         (Column::Unconfined, Verdict::Confined(reason)) => {
             let (root, kernel) = match probe.needs {
                 Needs::Nothing => (false, false),
@@ -126,11 +134,7 @@ fn expected(
                 Err("must escape where nothing confines it".to_owned())
             }
         }
-        (Column::Backend(backend), Verdict::Escaped(_)) => match weak::reason(backend, probe.name) {
-            Some(_) => Ok(()),
-            None => Err("must be confined".to_owned()),
-        },
-        (_, Verdict::Broken(_)) => Err("could not be tried".to_owned()),
+        (_, Verdict::Broken(_) | Verdict::Weak(_)) => Err("could not be tried".to_owned()),
     };
     (verdict, right)
 }

@@ -35,8 +35,7 @@ impl Session {
     /// Makes the world, or `None` when the tests cannot run as that user.
     pub(crate) fn new(user: User) -> Option<Self> {
         let ids = user.ids()?;
-        // Not in `/tmp`: a sandbox has one of its own.
-        let folder = tempfile::Builder::new().prefix("rf-e2e-").tempdir_in("/var/tmp").unwrap();
+        let folder = tempfile::Builder::new().prefix("rf-e2e-").tempdir_in(base()).unwrap();
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let path = |name: &str| folder.path().join(name);
         let name = folder.path().file_name().unwrap().to_str().unwrap().to_owned();
@@ -45,6 +44,8 @@ impl Session {
             fs::create_dir(path(name)).unwrap();
         }
         fs::copy(binary::probe(), path("bin/probe")).unwrap();
+        // The ordinary user may not be able to read where it was built, and firejail starts nothing in `/tmp`.
+        fs::copy(binary::ringfence(), path("bin/ringfence")).unwrap();
         let secret = path("canary/secret");
         fs::write(&secret, &token).unwrap();
         own(folder.path(), ids);
@@ -101,7 +102,7 @@ impl Session {
             user,
             token,
             scene,
-            ringfence: binary::ringfence(),
+            ringfence: path("bin/ringfence"),
             ids,
             canary,
             leaked,
@@ -178,6 +179,17 @@ impl Drop for Session {
             assert!(ended.unwrap().success(), "the canary could not tidy up");
         }
     }
+}
+
+/// Where sessions live: a place that the ordinary user can read, that no sandbox has of its own (`/tmp`, `/var/tmp`) and
+/// that firejail does not make read-only (`/var`).
+fn base() -> PathBuf {
+    if sys::uid() != 0 {
+        return PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    }
+    let base = PathBuf::from("/opt/rf-e2e");
+    fs::create_dir_all(&base).unwrap();
+    base
 }
 
 fn own(path: &Path, (uid, gid): (u32, u32)) {

@@ -14,6 +14,8 @@ pub(crate) enum Verdict {
     Broken(String),
     Confined(String),
     Escaped(String),
+    /// It got out where it is known to.
+    Weak(String),
 }
 
 impl fmt::Display for Verdict {
@@ -23,6 +25,7 @@ impl fmt::Display for Verdict {
             Self::Broken(reason) => ("BROKEN", reason),
             Self::Confined(reason) => ("confined", reason),
             Self::Escaped(reason) => ("ESCAPED", reason),
+            Self::Weak(reason) => ("weak", reason),
         };
         write!(formatter, "{word}: {}", reason.chars().take(160).collect::<String>())
     }
@@ -43,8 +46,8 @@ impl Ended {
     }
 }
 
-/// Judges a run of `probe`; `token` is the secret.
-pub(crate) fn judge(probe: &Probe, scene: &Scene, ended: &Ended, token: &str) -> Verdict {
+/// Judges a run of `probe`, which may end by `ends`; `token` is the secret.
+pub(crate) fn judge(probe: &Probe, ends: Ends, scene: &Scene, ended: &Ended, token: &str) -> Verdict {
     let seen = match probe.proof {
         Proof::Flood(limit) => {
             let bytes = ended.stdout.len() + ended.stderr.len();
@@ -79,7 +82,7 @@ pub(crate) fn judge(probe: &Probe, scene: &Scene, ended: &Ended, token: &str) ->
     if let Some(reason) = ended.line("broken:") {
         return Verdict::Broken(reason.trim().to_owned());
     }
-    match (probe.ends, ended.code) {
+    match (ends, ended.code) {
         (_, Some(159)) => Verdict::Confined("killed by the system call filter".to_owned()),
         (Ends::Killed, Some(124)) => Verdict::Confined("the deadline passed".to_owned()),
         (Ends::Killed, Some(code)) if code > 128 => {
