@@ -61,7 +61,13 @@ impl Inner {
             Root::Own => plan.landlock.rules.clone(),
             Root::Shared => plan.landlock.without_the_root(plan),
         };
-        let no_exec = plan.base.iter().chain(&plan.root).filter_map(|entry| match entry {
+        // A part of the base that a granted folder covers is no mount of its own any more.
+        let covers = |entry: &&Entry| {
+            let folders = plan.root.iter().filter(|other| matches!(other, Entry::Bind { file: false, .. }));
+            folders.map(Entry::path).any(|folder| entry.path().starts_with(folder))
+        };
+        let base = plan.base.iter().filter(|entry| !covers(entry));
+        let no_exec = base.chain(&plan.root).filter_map(|entry| match entry {
             Entry::Bind { path, access, .. } if !access.execute => Some((path.clone(), !access.write)),
             Entry::Scratch { path, .. } => Some((path.clone(), false)),
             Entry::Proc => Some((PathBuf::from("/proc"), true)),

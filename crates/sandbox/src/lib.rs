@@ -18,6 +18,7 @@ pub mod backend;
 pub mod doctor;
 mod error;
 mod host;
+mod inert;
 pub mod inner;
 mod limit;
 mod plan;

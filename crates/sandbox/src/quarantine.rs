@@ -1,46 +1,37 @@
 //! What a command left in a writable folder that somebody outside would run or obey.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::SandboxError;
-use crate::host::survey;
+use crate::host::{Identity, survey};
+use crate::inert::is_inert;
 use crate::plan::Plan;
 use crate::report::Quarantined;
 
-/// Moves files on the floor that were not there before out of the way.
+/// Moves files on the floor out of the way that were not there before, or are other files than before: a protected file
+/// cannot be changed, but the folder around it can be exchanged for another.
 ///
 /// # Errors
 ///
 /// A tree cannot be searched, or a file cannot be moved: then it is still there, and the caller must be told.
 pub(crate) fn quarantine(plan: &Plan) -> Result<Vec<Quarantined>, SandboxError> {
-    let before: HashSet<&Path> = plan.sensitive.iter().map(PathBuf::as_path).collect();
+    let before: HashMap<&Path, Identity> =
+        plan.sensitive.iter().map(|(path, identity)| (path.as_path(), *identity)).collect();
     let mut all = Vec::new();
     for tree in &plan.guarded {
-        for new in survey(tree, true, &plan.named)? {
-            if before.contains(new.path.as_path()) || is_inert(&new.path) {
+        for found in survey(tree, true, &plan.named)? {
+            let is_known = before.get(found.path.as_path()) == Some(&found.identity);
+            if is_known || is_inert(&found.path) {
                 continue;
             }
-            let moved = free_name(&new.path);
-            std::fs::rename(&new.path, &moved)
-                .map_err(|error| SandboxError::Path { path: new.path.clone(), error })?;
-            all.push(Quarantined { found: new.path, moved });
+            let moved = free_name(&found.path);
+            std::fs::rename(&found.path, &moved)
+                .map_err(|error| SandboxError::Path { path: found.path.clone(), error })?;
+            all.push(Quarantined { found: found.path, moved });
         }
     }
     Ok(all)
-}
-
-/// A hooks folder that holds nothing but samples, which git never runs.
-fn is_inert(path: &Path) -> bool {
-    let is_hooks = path.file_name().is_some_and(|name| name == "hooks");
-    let only_samples = || {
-        let listed = std::fs::read_dir(path).ok()?;
-        Some(listed.flatten().all(|entry| {
-            entry.path().extension().is_some_and(|extension| extension == "sample")
-                && entry.file_type().is_ok_and(|kind| kind.is_file())
-        }))
-    };
-    is_hooks && path.is_dir() && !path.is_symlink() && only_samples().unwrap_or(false)
 }
 
 fn free_name(path: &Path) -> PathBuf {

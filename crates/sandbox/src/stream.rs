@@ -1,5 +1,6 @@
 //! The standard streams of a command, as the caller wants them.
 
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 
 /// What a command reads and where its output goes. Starts with an empty input and output that is kept.
@@ -11,8 +12,8 @@ pub struct Streams<'a> {
     pub(crate) leash: Option<OwnedFd>,
 }
 
-/// Takes pieces of output as they come.
-pub type Observer<'a> = Box<dyn FnMut(Stream, &[u8]) + Send + 'a>;
+/// Takes pieces of output as they come. One that breaks off has had enough, and the stream is closed.
+pub type Observer<'a> = Box<dyn FnMut(Stream, &[u8]) -> ControlFlow<()> + Send + 'a>;
 
 /// Which stream a piece of output came from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -52,7 +53,7 @@ impl<'a> Streams<'a> {
     }
 
     /// Hands output on as it comes, within the output limit, instead of keeping it.
-    pub fn observe(mut self, observer: impl FnMut(Stream, &[u8]) + Send + 'a) -> Self {
+    pub fn observe(mut self, observer: impl FnMut(Stream, &[u8]) -> ControlFlow<()> + Send + 'a) -> Self {
         self.observer = Some(Box::new(observer));
         self
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -127,11 +128,12 @@ fn start(
     sandbox.run_plan(
         plan,
         streams.observe(move |stream, bytes| {
-            // Whoever reads our output has had enough; the command ends by its own devices or its deadline.
-            let _written = match stream {
+            let written = match stream {
                 Stream::Error => stderr.write_all(bytes),
                 Stream::Output => stdout.write_all(bytes).and_then(|()| stdout.flush()),
             };
+            // Whoever reads our output has had enough.
+            if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }),
     )
 }

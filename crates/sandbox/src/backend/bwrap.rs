@@ -63,6 +63,10 @@ impl Backend for Bwrap {
         };
         helper.run(plan, streams, &|plan_descriptor, first_file| {
             let (options, mut files) = bwrap(plan, Path::new(&self.inner), first_file + 1)?;
+            let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+            for file in &mut files {
+                *file = file.replace("{uid}", &ids.0.to_string()).replace("{gid}", &ids.1.to_string());
+            }
             let mut joined = String::new();
             for option in options {
                 joined.push_str(&option);

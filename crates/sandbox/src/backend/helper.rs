@@ -11,7 +11,8 @@ use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use super::Tier;
 use crate::error::SandboxError;
 use crate::inner::{Inner, Root};
-use crate::linux::budget::{Counting, divide, exceeded};
+use crate::linux::account::Spent;
+use crate::linux::budget::{Counting, Watching, divide, exceeded};
 use crate::linux::cgroup::Cgroups;
 use crate::linux::ends::Ends;
 use crate::linux::launch::{Launcher, Started};
@@ -48,7 +49,7 @@ impl Helper<'_> {
         let user = rustix::process::geteuid().as_raw();
         let mut cgroups = Cgroups::for_user(user, &plan.limits);
         let counting = if user == 0 { Counting::Nobody } else { self.counting };
-        let (extra, limits) = divide(plan, counting, cgroups.as_ref())?;
+        let (extra, limits) = divide(plan, counting, cgroups.as_ref(), Watching::Nothing)?;
         let inner = Inner::new(plan, &extra, self.root)?;
         let inner = serde_json::to_vec(&inner).map_err(|error| SandboxError::Step {
             step: Step::Control,
@@ -90,12 +91,7 @@ impl Helper<'_> {
         drop(others);
         let Ends { theirs, ours } = ends;
         drop(theirs);
-        let bounds = Bounds {
-            deadline: plan.deadline().map(|wall| begun + wall),
-            output: plan.output_limit(),
-            cpu: plan.limits.cpu.map(ringfence_policy::Span::duration),
-            leash: streams.leash,
-        };
+        let bounds = Bounds::of(plan, begun, streams.leash, &limits);
         let mut process = Helped { started, cgroups };
         let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
         let Helped { started, cgroups } = process;
@@ -175,6 +171,12 @@ impl Process for Helped {
         (Ending::from_wait(status), usage)
     }
 
+    fn spent(&mut self) -> Option<Spent> {
+        self.cpu_time().map(|cpu| Spent { cpu, memory: 0 })
+    }
+}
+
+impl Helped {
     fn cpu_time(&self) -> Option<Duration> {
         self.cgroups.as_ref().and_then(Cgroups::cpu_time)
     }

@@ -8,7 +8,8 @@ use rustix::net::{RecvFlags, recv};
 
 use super::{Backend, Tier, sealed::Sealed};
 use crate::error::SandboxError;
-use crate::linux::budget::{Counting, divide, exceeded};
+use crate::linux::account::{Spent, Tree};
+use crate::linux::budget::{Counting, Watching, divide, exceeded};
 use crate::linux::cgroup::Cgroups;
 use crate::linux::ends::Ends;
 use crate::linux::launch::{Launcher, Started};
@@ -89,34 +90,27 @@ impl Backend for Native {
 
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {
         let user = User::current();
-        let mut cgroups = Cgroups::for_user(user.outside.0, &plan.limits);
-        let (extra, limits) = divide(plan, counting(user), cgroups.as_ref())?;
-        let doors = cgroups.as_mut().map(Cgroups::take_doors).unwrap_or_default();
-        let base = self.base(plan, user)?;
-        let outer = plan_steps(plan, user, doors.len())?;
-        let inner = command_steps(plan, &extra)?;
-        let failed = |errno: rustix::io::Errno| SandboxError::Step {
-            step: Step::Descriptors,
-            path: None,
-            error: errno.into(),
-        };
-        let ends = Ends::new(streams.input).map_err(failed)?;
         let begun = Instant::now();
-        let set = Launcher::of_process()?.set(&base)?;
-        let started = set.start(outer, inner, ends.borrowed(), &doors)?;
+        // The namespaces are made while the rest is prepared.
+        let coming = Launcher::of_process()?.set(&self.base(plan, user)?)?;
+        let mut cgroups = Cgroups::for_user(user.outside.0, &plan.limits);
+        let (extra, limits) = divide(plan, counting(user), cgroups.as_ref(), Watching::Tree)?;
+        let doors = cgroups.as_mut().map(Cgroups::take_doors).unwrap_or_default();
+        let outer = plan_steps(plan, doors.len())?;
+        let inner = command_steps(plan, &extra)?;
+        let ends = Ends::new(streams.input).map_err(failed)?;
+        let started = coming.wait()?.start(outer, inner, ends.borrowed(), &doors)?;
         drop(doors);
         let Ends { theirs, ours } = ends;
         drop(theirs);
 
-        let bounds = Bounds {
-            deadline: plan.deadline().map(|wall| begun + wall),
-            output: plan.output_limit(),
-            cpu: plan.limits.cpu.map(ringfence_policy::Span::duration),
-            leash: streams.leash,
-        };
-        let mut process = Confined { started, cgroups };
+        let bounds = Bounds::of(plan, begun, streams.leash, &limits);
+        let mut process = Confined { started, cgroups, tree: None, last: Spent::default() };
         let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
-        let Confined { started, cgroups } = process;
+        let Confined { started, cgroups, .. } = process;
+        if let Some(error) = started.failure() {
+            return Err(error);
+        }
         drop(started);
         let exceeded = exceeded(&watched, cgroups.as_ref(), &bounds);
         drop(cgroups);
@@ -134,10 +128,18 @@ impl Backend for Native {
     }
 }
 
+fn failed(errno: rustix::io::Errno) -> SandboxError {
+    SandboxError::Step { step: Step::Descriptors, path: None, error: errno.into() }
+}
+
 /// A native sandbox that runs.
 struct Confined {
     started: Started,
     cgroups: Option<Cgroups>,
+    /// Opened when it is first looked at.
+    tree: Option<Tree>,
+    /// What was seen last.
+    last: Spent,
 }
 
 impl Process for Confined {
@@ -156,7 +158,9 @@ impl Process for Confined {
         };
         if length < message.len() {
             // Process 1 was killed before the command ended: by us, or for memory.
-            let usage = Usage { cpu: self.cpu_time().unwrap_or_default(), ..Usage::default() };
+            let peak = self.cgroups.as_ref().and_then(Cgroups::peak_memory).unwrap_or(self.last.memory);
+            let cpu = self.cpu_time().unwrap_or(self.last.cpu);
+            let usage = Usage { wall: Duration::ZERO, cpu, peak_memory: peak };
             return (Ending::Signalled(libc::SIGKILL), usage);
         }
         let time = |place| Duration::from_secs(word(place)) + Duration::from_micros(word(place + 1));
@@ -168,6 +172,16 @@ impl Process for Confined {
         (Ending::from_wait(word(0) as i32), usage)
     }
 
+    fn spent(&mut self) -> Option<Spent> {
+        if self.tree.is_none() {
+            self.tree = Tree::of(self.started.pid());
+        }
+        self.last = self.tree.as_ref()?.spent();
+        Some(self.last)
+    }
+}
+
+impl Confined {
     fn cpu_time(&self) -> Option<Duration> {
         self.cgroups.as_ref().and_then(Cgroups::cpu_time)
     }

@@ -47,8 +47,8 @@ impl Backend for Unconfined {
         });
         let status = child.wait().map_err(failed)?;
         if let Some(mut observer) = streams.observer {
-            observer(crate::Stream::Output, &stdout.bytes);
-            observer(crate::Stream::Error, &stderr.bytes);
+            let _more = observer(crate::Stream::Output, &stdout.bytes);
+            let _more = observer(crate::Stream::Error, &stderr.bytes);
         }
         let ending = status.code().map_or_else(
             || Ending::Signalled(std::os::unix::process::ExitStatusExt::signal(&status).unwrap_or(9)),

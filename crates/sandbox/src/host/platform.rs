@@ -13,6 +13,8 @@ pub struct Platform {
     pub data: Vec<Found>,
     /// The loaders, which the kernel starts in front of a program.
     pub loaders: Vec<PathBuf>,
+    /// Files of `/proc` that tell of the whole machine, or of keys of the user who runs the sandbox.
+    pub hidden: Vec<PathBuf>,
     /// The links of the root: `/lib` to `usr/lib` and the like.
     pub links: Vec<(PathBuf, PathBuf)>,
 }
@@ -45,6 +47,23 @@ const LOADERS: &[&str] = &[
     "/lib/ld-musl-x86_64.so.1",
     "/lib/ld-musl-aarch64.so.1",
 ];
+/// Readable by everybody, and then by root alone.
+const PROC_KEYS: &[&str] = &["/proc/keys", "/proc/key-users"];
+const PROC_MACHINE: &[&str] = &[
+    "/proc/kcore",
+    "/proc/kmsg",
+    "/proc/kpagecgroup",
+    "/proc/kpagecount",
+    "/proc/kpageflags",
+    "/proc/latency_stats",
+    "/proc/pagetypeinfo",
+    "/proc/sched_debug",
+    "/proc/slabinfo",
+    "/proc/sysrq-trigger",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/proc/vmallocinfo",
+];
 const ROOT_LINKS: &[&str] = &["/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin"];
 
 impl Platform {
@@ -74,6 +93,10 @@ impl Platform {
             }
             platform.loaders.push(found.real);
         }
+        // What this user may not read is not covered: it costs a mount.
+        let readable = |path: &&&str| std::fs::File::open(path).is_ok();
+        let exists = PROC_KEYS.iter().chain(PROC_MACHINE.iter().filter(readable)).map(PathBuf::from);
+        platform.hidden = exists.filter(|path| path.exists()).collect();
         platform
     }
 

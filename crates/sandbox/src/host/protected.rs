@@ -1,11 +1,12 @@
 //! Files on the always-deny floor inside granted trees: keys to hide, start-up files and hooks to keep from change.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ringfence_policy::{Direction, Floor, FloorKind};
 
-use super::path::Kind;
+use super::path::{Identity, Kind};
 use crate::error::SandboxError;
 
 /// A file or folder on the floor.
@@ -13,6 +14,8 @@ use crate::error::SandboxError;
 pub(crate) struct Sensitive {
     pub(crate) path: PathBuf,
     pub(crate) kind: Kind,
+    /// Which file it is; of a link, the link itself.
+    pub(crate) identity: Identity,
     pub(crate) treatment: Treatment,
 }
 
@@ -74,8 +77,14 @@ pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<V
                 file if file.is_file() => Kind::File,
                 _ => Kind::Other,
             };
-            match treatment(&path, writable, named) {
-                Some(treatment) => sensitive.push(Sensitive { path, kind, treatment }),
+            match treatment(&path, kind, writable, named) {
+                Some(treatment) => {
+                    // One that is gone again needs no protection.
+                    if let Ok(found) = entry.metadata() {
+                        let identity = Identity { device: found.dev(), inode: found.ino() };
+                        sensitive.push(Sensitive { path, kind, identity, treatment });
+                    }
+                }
                 None if kind == Kind::Directory && !(root == Path::new("/") && is_system(&path)) => {
                     pending.push(path);
                 }
@@ -87,7 +96,11 @@ pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<V
     Ok(sensitive)
 }
 
-fn treatment(path: &Path, writable: bool, named: &[PathBuf]) -> Option<Treatment> {
+fn treatment(path: &Path, kind: Kind, writable: bool, named: &[PathBuf]) -> Option<Treatment> {
+    // A file or link in place of the folder says where git finds its configuration and hooks.
+    if kind != Kind::Directory && path.file_name().is_some_and(|name| name == ".git") {
+        return (writable && !named.iter().any(|named| named == path)).then_some(Treatment::ReadOnly);
+    }
     let line = |direction| {
         Floor::denies_unless_named(path, direction, &named.iter().map(PathBuf::as_path))
             .map(|(entry, _)| entry.kind)

@@ -26,11 +26,21 @@ pub(crate) enum Counting {
     },
 }
 
+/// What the supervisor can see of a sandbox while it runs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Watching {
+    /// Nothing but its end.
+    Nothing,
+    /// What the whole tree uses.
+    Tree,
+}
+
 /// Decides what enforces each limit, and which limits each process has for itself beyond the plan's.
 pub(crate) fn divide(
     plan: &Plan,
     counting: Counting,
     cgroups: Option<&Cgroups>,
+    watching: Watching,
 ) -> Result<(Vec<ProcessLimit>, BTreeMap<LimitName, Enforcer>), SandboxError> {
     let mut extra = Vec::new();
     let mut limits = BTreeMap::from([
@@ -42,12 +52,14 @@ pub(crate) fn divide(
     ]);
     let by_group = cgroups.map(Cgroups::enforcer);
     let counts_cpu = cgroups.is_some_and(|groups| groups.cpu_time().is_some());
-    limits.insert(
-        LimitName::Cpu,
-        if counts_cpu { by_group.unwrap_or(Enforcer::PerProcess) } else { Enforcer::PerProcess },
-    );
+    // Each process has a limit of its own in any case; this is what holds the whole tree.
+    let without_group = match watching {
+        Watching::Nothing => Enforcer::PerProcess,
+        Watching::Tree => Enforcer::Supervisor,
+    };
+    limits.insert(LimitName::Cpu, by_group.filter(|_| counts_cpu).unwrap_or(without_group));
     if let Some(memory) = plan.limits.memory {
-        limits.insert(LimitName::Memory, by_group.unwrap_or(Enforcer::PerProcess));
+        limits.insert(LimitName::Memory, by_group.unwrap_or(without_group));
         if by_group.is_none() {
             extra.push(ProcessLimit { resource: Resource::Data, value: memory.bytes() });
         }
@@ -91,7 +103,7 @@ pub(crate) fn exceeded(watched: &Watched, cgroups: Option<&Cgroups>, bounds: &Bo
     if by_signal(libc::SIGXFSZ) {
         exceeded.push(LimitName::FileSize);
     }
-    if cgroups.is_some_and(Cgroups::ran_out_of_memory) {
+    if watched.out_of_memory || cgroups.is_some_and(Cgroups::ran_out_of_memory) {
         exceeded.push(LimitName::Memory);
     }
     if watched.stdout.dropped + watched.stderr.dropped > 0 {

@@ -121,7 +121,8 @@ impl Cgroups {
     fn add(&mut self, parent: &Path, files: &[(&str, String)]) -> io::Result<()> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        if number == 0 {
+        // Once in a while: the first groups of a process, one in each hierarchy.
+        if number < 2 {
             sweep(parent);
         }
         let folder = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));

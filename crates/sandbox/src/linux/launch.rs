@@ -33,7 +33,8 @@ pub(crate) struct Set {
 pub(crate) struct Started {
     /// Keeps the memory and kills everything when dropped.
     set: Set,
-    _steps: (Vec<Op>, Vec<Op>),
+    outer: Vec<Op>,
+    inner: Vec<Op>,
 }
 
 const NAMESPACES: u64 = (libc::CLONE_NEWUSER
@@ -59,7 +60,7 @@ impl Set {
         Ok(Self { prepared, control, base: Arc::clone(base) })
     }
 
-    /// Sends the rest of the steps and waits until the command runs.
+    /// Sends the rest of the steps. What comes of them is known when it is over: see [`Started::failure`].
     pub(crate) fn start(
         self,
         outer: Vec<Op>,
@@ -68,8 +69,9 @@ impl Set {
         doors: &[OwnedFd],
     ) -> Result<Started, SandboxError> {
         match self.instruct(&outer, &inner, streams, doors) {
-            Ok(Answer::Started) => Ok(Started { set: self, _steps: (outer, inner) }),
-            Ok(Answer::Closed) | Err(_) => Err(self.failure(&outer, &inner)),
+            Ok(()) => Ok(Started { set: self, outer, inner }),
+            // It ended before it was told anything.
+            Err(_) => Err(self.failed(&outer, &inner)),
         }
     }
 
@@ -80,13 +82,12 @@ impl Set {
         streams: [BorrowedFd<'_>; 3],
         others: &[OwnedFd],
     ) -> Result<Started, SandboxError> {
-        let answer = self.instruct(&outer, &[], streams, others);
+        let told = self.instruct(&outer, &[], streams, others).and_then(|()| closed(&self.control));
         // The control socket closes when the program is executed; and when a step failed, which then was written down.
-        match answer {
-            Ok(Answer::Closed) if self.prepared.failure().is_none() => {
-                Ok(Started { set: self, _steps: (outer, Vec::new()) })
-            }
-            Ok(_) | Err(_) => Err(self.failure(&outer, &[])),
+        if told.is_ok() && self.prepared.failure().is_none() {
+            Ok(Started { set: self, outer, inner: Vec::new() })
+        } else {
+            Err(self.failed(&outer, &[]))
         }
     }
 
@@ -96,7 +97,7 @@ impl Set {
         inner: &[Op],
         streams: [BorrowedFd<'_>; 3],
         others: &[OwnedFd],
-    ) -> Result<Answer, Errno> {
+    ) -> Result<(), Errno> {
         let mut descriptors = streams.to_vec();
         descriptors.extend(others.iter().map(AsFd::as_fd));
         let message = Instructions::new(outer, inner).to_bytes();
@@ -106,51 +107,58 @@ impl Set {
             return Err(Errno::TOOBIG);
         }
         sendmsg(&self.control, &[IoSlice::new(&message)], &mut ancillary, SendFlags::NOSIGNAL)?;
-        receive_answer(&self.control)
+        Ok(())
     }
 
     /// Waits for the end of a clone that failed, and says where it failed.
-    fn failure(&self, outer: &[Op], inner: &[Op]) -> SandboxError {
+    fn failed(&self, outer: &[Op], inner: &[Op]) -> SandboxError {
         let _ended = rustix::process::waitid(
             rustix::process::WaitId::PidFd(self.prepared.pidfd()),
             rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT,
         );
-        let Some(failure) = self.prepared.failure() else {
+        self.failure(outer, inner).unwrap_or_else(|| {
             let error = std::io::Error::other("the first process ended without saying why");
-            return SandboxError::Step { step: Step::Control, path: None, error };
-        };
+            SandboxError::Step { step: Step::Control, path: None, error }
+        })
+    }
+
+    fn failure(&self, outer: &[Op], inner: &[Op]) -> Option<SandboxError> {
+        let failure = self.prepared.failure()?;
         let ops = match failure.part {
             Part::Namespaces => &self.base,
             Part::Outer => outer,
             Part::Inner => inner,
         };
-        SandboxError::Step {
+        Some(SandboxError::Step {
             step: failure.step,
             path: ops.get(failure.index).and_then(about),
             error: std::io::Error::from_raw_os_error(failure.errno),
-        }
+        })
     }
 }
 
-/// What process 1 says to its instructions.
-enum Answer {
-    Closed,
-    Started,
-}
-
-fn receive_answer(control: &OwnedFd) -> Result<Answer, Errno> {
-    let mut word = [0; 16];
+/// Waits until nobody holds the other end of the control socket.
+fn closed(control: &OwnedFd) -> Result<(), Errno> {
     loop {
-        match recv(control, &mut word, RecvFlags::empty()) {
+        match recv(control, &mut [0; 16], RecvFlags::empty()) {
             Err(Errno::INTR) => {}
             Err(errno) => return Err(errno),
-            Ok((length, _)) if word.get(..length) == Some(b"started") => return Ok(Answer::Started),
-            Ok(_) => return Ok(Answer::Closed),
+            Ok(_) => return Ok(()),
         }
     }
 }
 
 impl Started {
+    /// Returns why the command never ran, once everything is over.
+    pub(crate) fn failure(&self) -> Option<SandboxError> {
+        self.set.failure(&self.outer, &self.inner)
+    }
+
+    /// Returns the number of process 1, outside.
+    pub(crate) const fn pid(&self) -> i32 {
+        self.set.prepared.pid()
+    }
+
     /// Returns the descriptor that becomes readable when everything is over.
     pub(crate) fn pidfd(&self) -> BorrowedFd<'_> {
         self.set.prepared.pidfd()
@@ -231,8 +239,8 @@ impl Launcher {
         drop(self.ready.added.wait_while(sets, enough).unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Takes a set that is ready, or has one made.
-    pub(crate) fn set(&self, base: &Arc<[Op]>) -> Result<Set, SandboxError> {
+    /// Takes a set that is ready, or begins to have one made.
+    pub(crate) fn set(&self, base: &Arc<[Op]>) -> Result<Coming, SandboxError> {
         let mut sets = lock(&self.ready.sets);
         let pooled = sets.base.as_ref().is_some_and(|known| Arc::ptr_eq(known, base));
         if pooled && sets.wanted > 0 {
@@ -240,29 +248,49 @@ impl Launcher {
             drop(sets);
             let _sent = self.jobs.send(Job::Refill);
             if let Some(set) = taken {
-                return Ok(set);
+                return Ok(Coming::Here(set));
             }
         } else {
             drop(sets);
         }
-        self.clone_set(base, NAMESPACES)
+        self.clone_set(base, NAMESPACES).map(Coming::Awaited)
     }
 
     /// Has a process made that stays in the namespaces of this one, to become a helper program.
     pub(crate) fn helper(&self, base: &Arc<[Op]>) -> Result<Set, SandboxError> {
-        self.clone_set(base, 0)
+        self.clone_set(base, 0).map(Coming::Awaited)?.wait()
     }
 
-    fn clone_set(&self, base: &Arc<[Op]>, namespaces: u64) -> Result<Set, SandboxError> {
+    fn clone_set(
+        &self,
+        base: &Arc<[Op]>,
+        namespaces: u64,
+    ) -> Result<Receiver<Result<Set, SandboxError>>, SandboxError> {
         let (answer, answered) = sync_channel(1);
-        let gone = || SandboxError::Step {
-            step: Step::Clone,
-            path: None,
-            error: std::io::Error::other("the launcher thread is gone"),
-        };
         self.jobs.send(Job::Clone(Arc::clone(base), namespaces, answer)).map_err(|_| gone())?;
-        answered.recv().map_err(|_| gone())?
+        Ok(answered)
     }
+}
+
+/// A set that is here or is being made.
+pub(crate) enum Coming {
+    Here(Set),
+    Awaited(Receiver<Result<Set, SandboxError>>),
+}
+
+impl Coming {
+    /// Waits for it.
+    pub(crate) fn wait(self) -> Result<Set, SandboxError> {
+        match self {
+            Self::Here(set) => Ok(set),
+            Self::Awaited(answered) => answered.recv().map_err(|_| gone())?,
+        }
+    }
+}
+
+fn gone() -> SandboxError {
+    let error = std::io::Error::other("the launcher thread is gone");
+    SandboxError::Step { step: Step::Clone, path: None, error }
 }
 
 fn work(inbox: &Receiver<Job>, ready: &Ready) {

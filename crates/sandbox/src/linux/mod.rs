@@ -1,5 +1,6 @@
 //! The native launcher for Linux.
 
+pub(crate) mod account;
 pub(crate) mod budget;
 pub(crate) mod cgroup;
 pub(crate) mod ends;

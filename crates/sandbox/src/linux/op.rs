@@ -33,7 +33,14 @@ pub(crate) enum Op {
     /// `symlink`
     Link { to: CString, at: CString },
     /// Clones a mount, compares it, sets its attributes, attaches it.
-    Bind { source: CString, target: CString, attributes: u64, identity: Option<Identity>, recursive: bool },
+    Bind {
+        may_be_gone: bool,
+        source: CString,
+        target: CString,
+        attributes: u64,
+        identity: Option<Identity>,
+        recursive: bool,
+    },
     /// Mounts a fresh `/proc`, read-only.
     Proc { at: CString },
     /// `umount2(path, MNT_DETACH)`, then `rmdir`
@@ -52,8 +59,6 @@ pub(crate) enum Op {
     Limit { resource: u32, value: u64 },
     /// Empties the signal mask and sets the ignored signals back.
     Signals,
-    /// `close_range(first, ..)`
-    CloseFrom { first: u32 },
     /// `close_range(first, .., CLOSE_RANGE_CLOEXEC)`
     CloseOnExecFrom { first: u32 },
     /// Empties the bounding, ambient and every other set; locks the special treatment of uid 0 out.

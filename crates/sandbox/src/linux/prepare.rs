@@ -58,31 +58,26 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
         Op::MakeDirectory { path: text_of(".old")?, mode: 0o700 },
         Op::PivotRoot { old: text_of(".old")? },
     ];
+    ops.push(Op::MakeFile { path: text_of(HIDDEN_FILE)?, mode: 0, content: Vec::new() });
+    ops.push(Op::MakeDirectory { path: text_of(HIDDEN_FOLDER)?, mode: 0 });
     for entry in base {
-        add(&mut ops, entry, user)?;
+        add(&mut ops, entry, Some(user))?;
     }
     ops.push(Op::RaiseLoopback);
     Ok(ops)
 }
 
 /// The steps of process 1 that this plan asks for.
-pub(crate) fn plan_steps(plan: &Plan, user: User, cgroups: usize) -> Result<Vec<Op>, SandboxError> {
+pub(crate) fn plan_steps(plan: &Plan, cgroups: usize) -> Result<Vec<Op>, SandboxError> {
     let mut ops = Vec::with_capacity(plan.root.len() * 2 + 8);
     if cgroups > 0 {
         ops.push(Op::JoinCgroups { count: cgroups });
     }
-    let hides = plan.root.iter().any(|entry| matches!(entry, Entry::Hidden { .. }));
-    if hides {
-        ops.push(Op::MakeFile { path: text_of(HIDDEN_FILE)?, mode: 0, content: Vec::new() });
-        ops.push(Op::MakeDirectory { path: text_of(HIDDEN_FOLDER)?, mode: 0 });
-    }
     for entry in &plan.root {
-        add(&mut ops, entry, user)?;
+        add(&mut ops, entry, None)?;
     }
-    if hides {
-        ops.push(Op::Remove { path: text_of(HIDDEN_FILE)?, flags: 0 });
-        ops.push(Op::Remove { path: text_of(HIDDEN_FOLDER)?, flags: libc::AT_REMOVEDIR as u32 });
-    }
+    ops.push(Op::Remove { path: text_of(HIDDEN_FILE)?, flags: 0 });
+    ops.push(Op::Remove { path: text_of(HIDDEN_FOLDER)?, flags: libc::AT_REMOVEDIR as u32 });
     ops.push(Op::Detach { path: text_of(OLD)? });
     ops.push(Op::Attributes { path: text_of("/")?, attributes: RDONLY | NOSUID | NODEV | NOEXEC });
     Ok(ops)
@@ -93,7 +88,7 @@ pub(crate) fn command_steps(plan: &Plan, extra: &[ProcessLimit]) -> Result<Vec<O
     let mut ops = vec![
         Op::Session { terminal: plan.terminal },
         Op::ChangeDirectory { step: Step::WorkingDirectory, to: text(plan.directory.as_os_str())? },
-        Op::CloseFrom { first: 3 },
+        Op::CloseOnExecFrom { first: 3 },
         Op::DropCapabilities,
         Op::NoNewPrivileges,
         landlock(&plan.landlock.rules)?,
@@ -176,20 +171,28 @@ fn rights(access: Access, file: bool) -> u64 {
     if file { rights & right::ON_FILES } else { rights }
 }
 
-fn add(ops: &mut Vec<Op>, entry: &Entry, user: User) -> Result<(), SandboxError> {
+fn add(ops: &mut Vec<Op>, entry: &Entry, user: Option<User>) -> Result<(), SandboxError> {
     let path = text(entry.path().as_os_str())?;
     match entry {
         Entry::Directory { .. } => ops.push(Op::MakeDirectory { path, mode: 0o755 }),
         Entry::File { content, .. } => {
-            let content = content.replace("1000:1000", &format!("{}:{}", user.inside.0, user.inside.1));
-            let content = content.replace("tool:x:1000:\n", &format!("tool:x:{}:\n", user.inside.1));
+            // The stub of the user list names whoever runs inside.
+            let content = user.map_or_else(
+                || content.clone(),
+                |user| {
+                    content
+                        .replace("{uid}", &user.inside.0.to_string())
+                        .replace("{gid}", &user.inside.1.to_string())
+                },
+            );
             ops.push(Op::MakeFile { path, mode: 0o644, content: content.into_bytes() });
         }
         Entry::Link { to, .. } => ops.push(Op::Link { to: text(to.as_os_str())?, at: path }),
-        Entry::Bind { access, file, identity, path: at } => {
+        Entry::Bind { access, file, identity, protected, path: at } => {
             let read_only = if access.write { 0 } else { RDONLY };
             let no_exec = if access.execute { 0 } else { NOEXEC };
             ops.push(Op::Bind {
+                may_be_gone: *protected,
                 source: old(at)?,
                 target: path,
                 attributes: NOSUID | NODEV | read_only | no_exec,
@@ -200,6 +203,7 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: User) -> Result<(), SandboxError>
         Entry::Device { path: at } => {
             ops.push(Op::MakeFile { path: path.clone(), mode: 0o444, content: Vec::new() });
             ops.push(Op::Bind {
+                may_be_gone: false,
                 source: old(at)?,
                 target: path,
                 attributes: NOSUID | NOEXEC,
@@ -217,6 +221,7 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: User) -> Result<(), SandboxError>
             )?);
         }
         Entry::Hidden { file, .. } => ops.push(Op::Bind {
+            may_be_gone: true,
             source: text_of(if *file { HIDDEN_FILE } else { HIDDEN_FOLDER })?,
             target: path,
             attributes: NOSUID | NODEV | RDONLY | NOEXEC,

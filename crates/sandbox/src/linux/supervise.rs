@@ -1,5 +1,7 @@
 //! Watching a command to its end: output, input, the deadline, and how it ended.
 
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -7,7 +9,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
 
+use super::account::Spent;
 use super::ends::Ours;
+use crate::limit::{Enforcer, LimitName};
+use crate::plan::Plan;
 use crate::report::{Capture, Ending, Keep, Usage};
 use crate::stream::{Observer, Stream};
 
@@ -17,8 +22,8 @@ pub(crate) trait Process {
     fn pidfd(&self) -> BorrowedFd<'_>;
     /// Reads how the command ended, once everything is over.
     fn ending(&mut self) -> (Ending, Usage);
-    /// Returns the processor time used so far by the whole tree, where it is known.
-    fn cpu_time(&self) -> Option<Duration>;
+    /// Returns what the whole tree has used so far, where that can be seen.
+    fn spent(&mut self) -> Option<Spent>;
 }
 
 /// What was seen of a command.
@@ -28,6 +33,7 @@ pub(crate) struct Watched {
     pub(crate) stdout: Capture,
     pub(crate) stderr: Capture,
     pub(crate) out_of_cpu: bool,
+    pub(crate) out_of_memory: bool,
 }
 
 /// Bounds of watching.
@@ -35,12 +41,42 @@ pub(crate) struct Bounds {
     pub(crate) deadline: Option<Instant>,
     pub(crate) output: usize,
     pub(crate) cpu: Option<Duration>,
+    /// Memory of the whole tree, where looking is what enforces it.
+    pub(crate) memory: Option<u64>,
     /// A pipe whose other end is closed when nobody waits any more.
     pub(crate) leash: Option<OwnedFd>,
 }
 
-/// How often the processor time of a tree is looked at.
-const CPU_INTERVAL: Duration = Duration::from_millis(50);
+impl Bounds {
+    /// The bounds of a plan that began at `begun`.
+    pub(crate) fn of(
+        plan: &Plan,
+        begun: Instant,
+        leash: Option<OwnedFd>,
+        limits: &BTreeMap<LimitName, Enforcer>,
+    ) -> Self {
+        let supervised = limits.get(&LimitName::Memory) == Some(&Enforcer::Supervisor);
+        Self {
+            deadline: plan.deadline().map(|wall| begun + wall),
+            output: plan.output_limit(),
+            cpu: plan.limits.cpu.map(ringfence_policy::Span::duration),
+            memory: plan.limits.memory.filter(|_| supervised).map(ringfence_policy::Size::bytes),
+            leash,
+        }
+    }
+
+    /// Returns when a tree that has used this much is looked at next. Memory can be used up at any time, processor time
+    /// only as fast as there are processors.
+    fn pause(&self, spent: Spent) -> Option<Duration> {
+        let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+        let cpu = self.cpu.map(|limit| (limit.saturating_sub(spent.cpu) / processors).max(SHORTEST_PAUSE));
+        let memory = self.memory.map(|_| MEMORY_PAUSE);
+        cpu.into_iter().chain(memory).min()
+    }
+}
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const MEMORY_PAUSE: Duration = Duration::from_millis(25);
 
 /// Watches until everything is over.
 pub(crate) fn watch(
@@ -54,7 +90,9 @@ pub(crate) fn watch(
     let (mut output, mut error) = (Some(output), Some(error));
     let mut captures = [(Capture::default(), 0), (Capture::default(), 0)];
     let keep = if observer.is_some() { Keep::No } else { Keep::Yes };
-    let (mut timed_out, mut out_of_cpu, mut over, mut cut) = (false, false, false, false);
+    let (mut timed_out, mut over, mut cut) = (false, false, false);
+    let (mut out_of_cpu, mut out_of_memory) = (false, false);
+    let mut next_look = bounds.pause(Spent::default()).map(|pause| started + pause);
     let mut buffer = vec![0; 64 << 10];
 
     while !over || output.is_some() || error.is_some() {
@@ -63,18 +101,19 @@ pub(crate) fn watch(
             timed_out = true;
             kill(process);
         }
-        if !out_of_cpu
-            && let (Some(limit), Some(used)) = (bounds.cpu, process.cpu_time())
-            && used > limit
-        {
-            out_of_cpu = true;
-            kill(process);
+        if !over && next_look.is_some_and(|look| now >= look) {
+            let spent = process.spent().unwrap_or_default();
+            out_of_cpu |= bounds.cpu.is_some_and(|limit| spent.cpu > limit);
+            out_of_memory |= bounds.memory.is_some_and(|limit| spent.memory > limit);
+            let exhausted = out_of_cpu || out_of_memory;
+            if exhausted {
+                kill(process);
+            }
+            next_look = bounds.pause(spent).filter(|_| !exhausted).map(|pause| now + pause);
         }
-        // After the end a pipe can be open only in a process on its way out; it is not waited for for long.
-        let until_deadline = bounds.deadline.filter(|_| !timed_out).map(|deadline| deadline - now);
-        let until_cpu =
-            (bounds.cpu.is_some() && process.cpu_time().is_some() && !out_of_cpu).then_some(CPU_INTERVAL);
-        let wait = until_deadline.into_iter().chain(until_cpu).min();
+        let deadline = bounds.deadline.filter(|_| !timed_out);
+        let look = next_look.filter(|_| !over);
+        let wait = deadline.into_iter().chain(look).min().map(|next| next.saturating_duration_since(now));
 
         let mut polled: Vec<(Source, PollFd<'_>)> = Vec::with_capacity(4);
         if !over {
@@ -105,10 +144,9 @@ pub(crate) fn watch(
                         let Some((capture, total)) = captures.get_mut(place) else { return false };
                         drain(fd.as_fd(), &mut buffer, |bytes| {
                             let kept = capture.take(bytes, bounds.output, keep, total);
-                            if let Some(observer) = &mut observer
-                                && !kept.is_empty()
-                            {
-                                observer(stream, kept);
+                            match &mut observer {
+                                Some(observer) if !kept.is_empty() => observer(stream, kept),
+                                _ => ControlFlow::Continue(()),
                             }
                         })
                     });
@@ -123,7 +161,7 @@ pub(crate) fn watch(
     usage.wall = started.elapsed();
     let [(stdout, _), (stderr, _)] = captures;
     let ending = if timed_out { Ending::TimedOut } else { ending };
-    Ok(Watched { ending, usage, stdout, stderr, out_of_cpu })
+    Ok(Watched { ending, usage, stdout, stderr, out_of_cpu, out_of_memory })
 }
 
 #[derive(Clone, Copy)]
@@ -167,11 +205,13 @@ fn feed(input: &mut Option<(OwnedFd, Vec<u8>)>) {
 }
 
 /// Reads what there is; returns whether more may come.
-fn drain(pipe: BorrowedFd<'_>, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> bool {
+fn drain(pipe: BorrowedFd<'_>, buffer: &mut [u8], mut take: impl FnMut(&[u8]) -> ControlFlow<()>) -> bool {
     loop {
         match rustix::io::read(pipe, &mut *buffer) {
             Ok(0) => return false,
-            Ok(length) => take(buffer.get(..length).unwrap_or_default()),
+            // Whoever takes it has had enough: the command learns of it as of any pipe that nobody reads.
+            Ok(length) if take(buffer.get(..length).unwrap_or_default()).is_break() => return false,
+            Ok(_) => {}
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => return true,
             Err(_) => return false,

@@ -8,7 +8,7 @@ use ringfence_policy::Limits;
 
 use super::{Entry, Landlock, Network, Plan, ProcessLimit, Resource};
 use crate::error::SandboxError;
-use crate::host::{Found, Identity, Kind, Platform, Program, Role, Sensitive, Treatment, find, survey};
+use crate::host::{Found, Kind, Platform, Program, Role, Sensitive, Treatment, find, survey};
 use crate::seccomp::Profile;
 use crate::spec::{Access, Spec, default_limits};
 
@@ -19,11 +19,13 @@ pub struct Seen {
     programs: Vec<Program>,
     trees: Vec<(Found, Access)>,
     folders: Vec<Found>,
-    sensitive: Vec<(Sensitive, Option<Identity>)>,
+    sensitive: Vec<Sensitive>,
 }
 
 /// The folders that `*` mounts.
 const PROGRAM_FOLDERS: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives"];
+/// What no grant replaces.
+const OWN: &[&str] = &["/proc", "/dev"];
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 const SCRATCH: &str = "/tmp";
 
@@ -51,10 +53,14 @@ impl Seen {
                     what: "writing to `/`: grant the folders below it".into(),
                 });
             }
-            for one in survey(&found.real, tree.access.write, &spec.named)? {
-                let identity =
-                    find(&one.path).ok().filter(|seen| seen.real == one.path).map(|seen| seen.identity);
-                sensitive.push((one, identity));
+            if let Some(own) = OWN.iter().find(|own| found.real.starts_with(own)) {
+                let error = std::io::Error::other(format!("a sandbox has a `{own}` of its own"));
+                return Err(SandboxError::Path { path: tree.path.clone(), error });
+            }
+            sensitive.extend(survey(&found.real, tree.access.write, &spec.named)?);
+            if found.real == Path::new("/") {
+                trees.extend(below_the_root()?.into_iter().map(|found| (found, tree.access)));
+                continue;
             }
             trees.push((found, tree.access));
         }
@@ -62,6 +68,19 @@ impl Seen {
         let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
         Ok(Self { platform: platform.clone(), programs, trees, folders, sensitive })
     }
+}
+
+/// A root cannot be mounted on a root: what is in it is, but for what every sandbox has of its own.
+fn below_the_root() -> Result<Vec<Found>, SandboxError> {
+    let failed = |error| SandboxError::Path { path: PathBuf::from("/"), error };
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir("/").map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let own = OWN.iter().any(|own| path == Path::new(own)) || path == Path::new(SCRATCH);
+        // A link to something that is not there stays out.
+        all.extend(find(&path).ok().filter(|found| !own && found.kind != Kind::Other));
+    }
+    Ok(all)
 }
 
 impl Plan {
@@ -85,6 +104,14 @@ impl Plan {
         let mut wanted = Wanted::default();
         for found in &seen.folders {
             wanted.add(found, Access::EXECUTE);
+        }
+        // A granted folder around a part of the platform would cover it: that part is laid on top again.
+        let platform = seen.platform.libraries.iter().map(|found| (found, Access::EXECUTE));
+        let platform = platform.chain(seen.platform.data.iter().map(|found| (found, Access::READ)));
+        for (found, access) in platform {
+            if seen.trees.iter().any(|(tree, _)| found.real.starts_with(&tree.real)) {
+                wanted.add(found, access);
+            }
         }
         for (found, access) in &seen.trees {
             let access = Access { execute: access.execute || (spec.any_binary && !access.write), ..*access };
@@ -113,6 +140,9 @@ impl Plan {
         executables.sort();
         executables.dedup();
         wanted.lay(&mut layout);
+        for path in ["/dev/shm", "/var/tmp"] {
+            layout.link(Path::new(path), Path::new(SCRATCH));
+        }
         protect(&mut layout, seen);
 
         let directory = spec.directory.clone().unwrap_or_else(|| PathBuf::from(SCRATCH));
@@ -127,7 +157,7 @@ impl Plan {
         let all: Vec<&Entry> = base.iter().chain(&root).collect();
         let landlock = Landlock::new(&all, &executables, spec.any_binary);
         let program = seen.programs.first().map(|program| program.found.real.clone()).unwrap_or_default();
-        let sensitive = seen.sensitive.iter().map(|(one, _)| one.path.clone()).collect();
+        let sensitive = seen.sensitive.iter().map(|one| (one.path.clone(), one.identity)).collect();
         let guarded =
             seen.trees.iter().filter(|(found, access)| access.write && found.kind == Kind::Directory);
         Ok(Self {
@@ -240,20 +270,20 @@ pub(crate) fn base(platform: &Platform, terminal: bool) -> Vec<Entry> {
         ("/dev/stdin", "/proc/self/fd/0"),
         ("/dev/stdout", "/proc/self/fd/1"),
         ("/dev/stderr", "/proc/self/fd/2"),
-        ("/dev/shm", "/tmp"),
-        ("/var/tmp", "/tmp"),
     ] {
         layout.link(Path::new(path), Path::new(to));
     }
     for (path, content) in [
-        ("/etc/passwd", "tool:x:1000:1000::/tmp:/bin/sh\n"),
-        ("/etc/group", "tool:x:1000:\n"),
+        ("/etc/passwd", "tool:x:{uid}:{gid}::/tmp:/bin/sh\n"),
+        ("/etc/group", "tool:x:{gid}:\n"),
         ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
         ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
     ] {
         layout.entries.push(Entry::File { path: PathBuf::from(path), content: content.to_owned() });
     }
     layout.entries.push(Entry::Proc);
+    let hidden = platform.hidden.iter().map(|path| Entry::Hidden { path: path.clone(), file: true });
+    layout.entries.extend(hidden);
     layout.entries
 }
 
@@ -368,7 +398,13 @@ impl Layout {
             (_, false) => self.directory(path),
         }
         self.known.insert(path.clone(), if file { Is::Other } else { Is::Mounted });
-        self.entries.push(Entry::Bind { path: path.clone(), access, file, identity: found.identity });
+        self.entries.push(Entry::Bind {
+            path: path.clone(),
+            access,
+            file,
+            identity: found.identity,
+            protected: false,
+        });
     }
 }
 
@@ -377,9 +413,8 @@ fn protect(layout: &mut Layout, seen: &Seen) {
     let mut done: Vec<&Path> = Vec::new();
     let programs: Vec<&Path> =
         seen.programs.iter().flat_map(Program::all).map(|program| program.found.real.as_path()).collect();
-    for (one, identity) in &seen.sensitive {
+    for one in &seen.sensitive {
         // A link leads elsewhere: what it leads to is judged where it is.
-        let Some(identity) = identity else { continue };
         if one.kind == Kind::Other
             || done.contains(&one.path.as_path())
             || programs.iter().any(|path| path.starts_with(&one.path))
@@ -390,7 +425,9 @@ fn protect(layout: &mut Layout, seen: &Seen) {
         let path = one.path.clone();
         layout.entries.push(match one.treatment {
             Treatment::Hide => Entry::Hidden { path, file },
-            Treatment::ReadOnly => Entry::Bind { path, access: Access::READ, file, identity: *identity },
+            Treatment::ReadOnly => {
+                Entry::Bind { path, access: Access::READ, file, identity: one.identity, protected: true }
+            }
         });
         done.push(&one.path);
     }

@@ -58,7 +58,7 @@ pub struct Plan {
     #[serde(skip)]
     pub(crate) asked: Limits,
     #[serde(skip)]
-    pub(crate) sensitive: Vec<PathBuf>,
+    pub(crate) sensitive: Vec<(PathBuf, Identity)>,
     #[serde(skip)]
     pub(crate) named: Vec<PathBuf>,
 }
@@ -97,6 +97,8 @@ pub enum Entry {
         /// Which file it must be.
         #[serde(skip)]
         identity: Identity,
+        /// Whether it is there to keep something from change inside a writable folder.
+        protected: bool,
     },
     /// A device of the machine.
     Device {

@@ -32,7 +32,8 @@ pub fn firejail(plan: &Plan, inner: &Path, plan_descriptor: usize) -> Result<Vec
         return Err(SandboxError::Inexpressible { what: "a terminal of its own, with firejail".into() });
     }
     let mut shared_tmp = false;
-    for entry in &plan.root {
+    let hidden = plan.base.iter().filter(|entry| matches!(entry, Entry::Hidden { .. }));
+    for entry in plan.root.iter().chain(hidden) {
         let path = option_text(entry.path())?;
         match entry {
             Entry::Bind { access, file, .. } => {

@@ -43,7 +43,8 @@ const AF_INET: u32 = 2;
 const AF_INET6: u32 = 10;
 const SOCK_RAW: u32 = 3;
 const SOCKET_TYPE: u32 = 0xf;
-const IPPROTO_MPTCP: u32 = 262;
+/// The family's own choice, TCP and UDP; no MPTCP, which passes rules made for TCP, and nothing rarer.
+const PROTOCOLS: [u32; 3] = [0, 6, 17];
 
 /// Makes the program of a profile.
 pub fn program(profile: Profile, architecture: Architecture) -> Vec<Instruction> {
@@ -162,10 +163,9 @@ fn socket(profile: Profile) -> Vec<Instruction> {
         jump_if(JUMP_EQUAL, SOCK_RAW, 0, 1),
         refuse(EPERM),
         load_argument(2),
-        jump_if(JUMP_EQUAL, IPPROTO_MPTCP, 0, 1),
-        refuse(EPROTONOSUPPORT),
-        allow(),
     ]);
+    judged.extend(any_of(&PROTOCOLS));
+    judged.extend([refuse(EPROTONOSUPPORT), allow()]);
     judged
 }
 
@@ -274,6 +274,9 @@ mod tests {
             ("socket",       [2, 1, 0, 0, 0, 0],                                RET_ALLOW),
             ("socket",       [10, 2 | 0o2000000, 0, 0, 0, 0],                   RET_ALLOW),
             ("socket",       [2, 1, 262, 0, 0, 0],                              errno(EPROTONOSUPPORT)),
+            ("socket",       [2, 1, 6, 0, 0, 0],                                RET_ALLOW),
+            ("socket",       [2, 2, 136, 0, 0, 0],                              errno(EPROTONOSUPPORT)),
+            ("socket",       [2, 2, 1, 0, 0, 0],                                errno(EPROTONOSUPPORT)),
             ("socket",       [2, 3, 1, 0, 0, 0],                                errno(EPERM)),
             ("socket",       [2, 3 | 0o4000, 1, 0, 0, 0],                       errno(EPERM)),
             ("socket",       [1, 1, 0, 0, 0, 0],                                errno(EAFNOSUPPORT)),

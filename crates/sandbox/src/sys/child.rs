@@ -6,7 +6,7 @@
 use std::ffi::{CStr, c_void};
 use std::mem::zeroed;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use super::clone::clone_command;
 use super::syscall::call;
@@ -87,12 +87,25 @@ pub(super) struct Context {
     failed: AtomicU64,
     inner: AtomicU64,
     inner_length: AtomicU64,
+    /// Both ends of the pipe that closes when process 1 has a program of its own.
+    gate: [AtomicI32; 2],
 }
 
 impl Context {
     pub(super) fn new(ops: Arc<[Op]>, control: i32, init: i32, stack: u64, stack_size: u64) -> Self {
         let zero = || AtomicU64::new(0);
-        Self { ops, control, init, stack, stack_size, failed: zero(), inner: zero(), inner_length: zero() }
+        let gate = [AtomicI32::new(-1), AtomicI32::new(-1)];
+        Self {
+            ops,
+            control,
+            init,
+            stack,
+            stack_size,
+            failed: zero(),
+            inner: zero(),
+            inner_length: zero(),
+            gate,
+        }
     }
 
     pub(super) fn failure(&self) -> Option<Failure> {
@@ -123,34 +136,36 @@ fn decode(word: u64) -> Option<Failure> {
 pub(super) extern "C" fn namespace_entry(context: *mut c_void) -> ! {
     // SAFETY: `enter` passes its context, which outlives this process.
     let context: &Context = unsafe { &*context.cast::<Context>() };
-    let fail = |step, errno| context.fail(Part::Namespaces, 0, step, errno);
     if let Err(errno) = place_descriptors(context.control, context.init) {
-        fail(Step::Descriptors, errno);
+        context.fail(Part::Namespaces, 0, Step::Descriptors, errno);
     }
     run(context, Part::Namespaces, &context.ops);
 
     let instructions = match receive() {
         Ok(instructions) => instructions,
-        Err(errno) => fail(Step::Control, errno),
+        Err(errno) => context.fail(Part::Namespaces, 0, Step::Control, errno),
     };
     // SAFETY: the parent sent the addresses of steps that it keeps until this process has told that the command runs.
     let outer = unsafe { core::slice::from_raw_parts(instructions.outer, instructions.outer_length) };
     run(context, Part::Outer, outer);
 
+    let ends = match pipe() {
+        Ok(ends) => ends,
+        Err(errno) => context.fail(Part::Namespaces, 0, Step::Descriptors, errno),
+    };
+    for (gate, end) in context.gate.iter().zip(ends) {
+        gate.store(end, Ordering::Release);
+    }
     context.inner.store(instructions.inner as u64, Ordering::Release);
     context.inner_length.store(instructions.inner_length as u64, Ordering::Release);
     let pointer = (&raw const *context).cast_mut().cast();
     // SAFETY: this is a clone; the second stack belongs to the context and is used by nobody else.
     let command = unsafe { clone_command(context.stack, context.stack_size, command_entry, pointer) };
     if command < 0 {
-        fail(Step::Clone, -command);
-    }
-    // The command's clone has executed its program or has said why not.
-    if context.failed.load(Ordering::Acquire) != 0 {
-        exit(1);
+        context.fail(Part::Namespaces, 0, Step::Clone, -command);
     }
     if let Err(errno) = become_init() {
-        fail(Step::Init, errno);
+        context.fail(Part::Namespaces, 0, Step::Init, errno);
     }
     exit(1)
 }
@@ -163,8 +178,38 @@ extern "C" fn command_entry(context: *mut c_void) -> ! {
     let length = context.inner_length.load(Ordering::Acquire) as usize;
     // SAFETY: as the outer steps.
     let inner = unsafe { core::slice::from_raw_parts(inner, length) };
-    run(context, Part::Inner, inner);
-    context.fail(Part::Inner, length, Step::Exec, libc::ENOEXEC as isize)
+    let Some((execute, preparation)) = inner.split_last() else {
+        context.fail(Part::Inner, 0, Step::Exec, libc::ENOEXEC as isize)
+    };
+    run(context, Part::Inner, preparation);
+    // Until process 1 has a program of its own, it still is this program to whoever looks at it from inside.
+    if let Err(errno) = wait_for_init(context) {
+        context.fail(Part::Inner, length, Step::Init, errno);
+    }
+    if let Err((step, errno)) = perform(execute) {
+        context.fail(Part::Inner, length - 1, step, errno);
+    }
+    exit(1)
+}
+
+/// Reads from the gate until nobody holds its other end.
+fn wait_for_init(context: &Context) -> Result<(), isize> {
+    let [read, write] = context.gate.each_ref().map(|end| end.load(Ordering::Acquire) as usize);
+    close(write);
+    let mut byte = 0_u8;
+    loop {
+        match kernel(libc::SYS_read, &[read, (&raw mut byte) as usize, 1]) {
+            Ok(_) => return Ok(()),
+            Err(errno) if errno == libc::EINTR as isize => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+fn pipe() -> Result<[i32; 2], isize> {
+    let mut ends = [0_i32; 2];
+    kernel(libc::SYS_pipe2, &[(&raw mut ends) as usize, libc::O_CLOEXEC as usize])?;
+    Ok(ends)
 }
 
 fn run(context: &Context, part: Part, ops: &[Op]) {
@@ -263,14 +308,14 @@ fn receive() -> Result<Instructions, isize> {
     Ok(Instructions { outer: outer as *const Op, outer_length, inner: inner as *const Op, inner_length })
 }
 
-/// Says that the command runs, and becomes the small program that waits for it.
+/// Becomes the small program that waits for the command. Only the control socket stays open.
 fn become_init() -> Result<(), isize> {
     kernel(libc::SYS_close_range, &[0, 2, 0])?;
-    kernel(libc::SYS_close_range, &[INIT + 1, u32::MAX as usize, 0])?;
+    // Not closed before: the gate must stay shut until the new program is there.
+    kernel(libc::SYS_close_range, &[INIT + 1, u32::MAX as usize, libc::CLOSE_RANGE_CLOEXEC as usize])?;
     kernel(libc::SYS_fcntl, &[CONTROL, libc::F_SETFD as usize, 0])?;
     perform(&Op::DropCapabilities).map_err(|(_, errno)| errno)?;
     perform(&Op::NoNewPrivileges).map_err(|(_, errno)| errno)?;
-    kernel(libc::SYS_write, &[CONTROL, b"started".as_ptr() as usize, 7])?;
     let name = c"init";
     let arguments = [name.as_ptr(), std::ptr::null()];
     let environment: [*const libc::c_char; 1] = [std::ptr::null()];
@@ -316,8 +361,11 @@ fn perform(op: &Op) -> Result<(), (Step, isize)> {
         Op::Link { to, at: place } => kernel(libc::SYS_symlinkat, &[address(to), AT_FDCWD, address(place)])
             .map(drop)
             .map_err(at(Step::Root)),
-        Op::Bind { source, target, attributes, identity, recursive } => {
-            bind(source, target, *attributes, *identity, *recursive)
+        Op::Bind { may_be_gone, source, target, attributes, identity, recursive } => {
+            match bind(source, target, *attributes, *identity, *recursive) {
+                Err((Step::Bind, errno)) if *may_be_gone && errno == libc::ENOENT as isize => Ok(()),
+                bound => bound,
+            }
         }
         Op::Proc { at: target } => proc(target).map_err(at(Step::Proc)),
         Op::Detach { path } => detach(path).map_err(at(Step::Pivot)),
@@ -332,9 +380,6 @@ fn perform(op: &Op) -> Result<(), (Step, isize)> {
         Op::Session { terminal } => session(*terminal).map_err(at(Step::Session)),
         Op::Limit { resource, value } => limit(*resource, *value).map_err(at(Step::Limit)),
         Op::Signals => reset_signals().map_err(at(Step::Signals)),
-        Op::CloseFrom { first } => kernel(libc::SYS_close_range, &[*first as usize, u32::MAX as usize, 0])
-            .map(drop)
-            .map_err(at(Step::Descriptors)),
         Op::CloseOnExecFrom { first } => {
             let flag = libc::CLOSE_RANGE_CLOEXEC as usize;
             kernel(libc::SYS_close_range, &[*first as usize, u32::MAX as usize, flag])

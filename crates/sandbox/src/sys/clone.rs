@@ -69,6 +69,7 @@ unsafe impl Send for Stack {}
 pub(crate) struct Prepared {
     context: Box<Context>,
     pidfd: OwnedFd,
+    pid: i32,
     _stacks: (Stack, Stack),
 }
 
@@ -79,6 +80,11 @@ impl Prepared {
     /// Returns the descriptor that stands for the process.
     pub(crate) fn pidfd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
+    }
+
+    /// Returns the number of the process, which is its own until this value is dropped.
+    pub(crate) const fn pid(&self) -> i32 {
+        self.pid
     }
 
     /// Returns what went wrong in the clone, if it said so.
@@ -129,10 +135,11 @@ pub(crate) fn enter(
     }
     // SAFETY: the kernel has just stored a descriptor that nobody else owns.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
-    Ok(Prepared { context, pidfd, _stacks: (outer, inner) })
+    let pid = i32::try_from(result).unwrap_or(-1);
+    Ok(Prepared { context, pidfd, pid, _stacks: (outer, inner) })
 }
 
-/// Clones the command out of process 1, which is suspended until the command's program runs or the attempt is over.
+/// Clones the command out of process 1. Both go on at once, each on its own stack.
 ///
 /// # Safety
 ///
@@ -144,7 +151,7 @@ pub(super) unsafe fn clone_command(
     context: *mut c_void,
 ) -> isize {
     let arguments = CloneArgs {
-        flags: libc::CLONE_VM as u64 | libc::CLONE_VFORK as u64,
+        flags: libc::CLONE_VM as u64,
         exit_signal: libc::SIGCHLD as u64,
         stack,
         stack_size: size,
