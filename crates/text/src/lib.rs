@@ -5,8 +5,8 @@
 mod base64;
 mod clean;
 mod credential;
-mod gram;
 mod hidden;
+mod keyword;
 mod markdown;
 mod name;
 mod scan;

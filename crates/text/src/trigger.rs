@@ -1,9 +1,10 @@
 //! All keywords of all rules in one filter, so that ordinary text is read once.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::credential::{ANNOUNCERS, RULES};
-use crate::gram::{Keyword, Keywords};
+use crate::keyword::{After, BACK, Before, Keyword, Keywords};
 use crate::markdown::{MARKS, Mark};
 
 /// What a keyword may start.
@@ -107,22 +108,93 @@ static KEYWORDS: LazyLock<Keywords<Meaning>> = LazyLock::new(|| {
     let vendors = RULES.iter().enumerate().map(|(index, rule)| Keyword {
         word: rule.prefix,
         exact: true,
+        before: if rule.needs_edge() { Before::Edge } else { Before::Anything },
+        after: After::Token(rule.least()),
         meaning: Meaning::Vendor(index),
     });
     let announcers = ANNOUNCERS.iter().enumerate().map(|(index, one)| Keyword {
         word: one.word,
         exact: false,
+        before: if one.needs_edge() { Before::Joint } else { Before::Anything },
+        after: if one.word.len() == 3 { After::Name } else { After::Anything },
         meaning: Meaning::Announce(index),
     });
-    let others = OTHERS.iter().map(|(word, meaning)| Keyword { word, exact: false, meaning: *meaning });
-    let marks =
-        MARKS.iter().map(|(word, mark)| Keyword { word, exact: false, meaning: Meaning::Mark(*mark) });
-    Keywords::new(vendors.chain(announcers).chain(others).chain(marks).collect())
+    let marks = MARKS.iter().map(|(word, mark)| (*word, Meaning::Mark(*mark)));
+    let others = OTHERS.iter().copied().chain(marks).map(|(word, meaning)| Keyword {
+        word,
+        exact: false,
+        before: Before::Anything,
+        after: After::Anything,
+        meaning,
+    });
+    Keywords::new(vendors.chain(announcers).chain(others).collect())
 });
 
-/// Finds every place where something may start.
+/// How far apart edits are at least where it is worth reading around each.
+const SPARSE: usize = 512;
+
+/// Finds every place where something may start, in order.
 pub(crate) fn hits(text: &str) -> Vec<Hit> {
+    hits_of(text.as_bytes())
+}
+
+/// Tells whether anything with such a meaning may start in a text.
+pub(crate) fn has(text: &[u8], wanted: impl Fn(Meaning) -> bool) -> bool {
+    let mut has = false;
+    KEYWORDS.find(text, |_, keyword| has |= wanted(keyword.meaning));
+    has
+}
+
+fn hits_of(text: &[u8]) -> Vec<Hit> {
     let mut hits = Vec::new();
-    KEYWORDS.find(text.as_bytes(), |at, keyword| hits.push(Hit { at, meaning: keyword.meaning }));
+    KEYWORDS.find(text, |at, keyword| hits.push(Hit { at, meaning: keyword.meaning }));
+    hits.sort_by_key(|hit| hit.at);
     hits
 }
+
+/// Finds the same in a text that was edited, from what was found before: only around the edits is it read again.
+///
+/// `pieces` are what was replaced and by what, in order.
+pub(crate) fn moved(hits: &[Hit], pieces: &[(Range<usize>, Range<usize>)], edited: &str) -> Vec<Hit> {
+    // Where edits are dense, reading all is less work than reading around each.
+    if pieces.len() * SPARSE > edited.len() {
+        return self::hits(edited);
+    }
+    read_around(hits, pieces, edited)
+}
+
+fn read_around(hits: &[Hit], pieces: &[(Range<usize>, Range<usize>)], edited: &str) -> Vec<Hit> {
+    let reach = KEYWORDS.reach();
+    let mut moved = Vec::with_capacity(hits.len());
+    let mut hits = hits.iter().copied().peekable();
+    let mut pieces = pieces.iter().peekable();
+    // Where the untouched text before the next edit starts, in the text before and now.
+    let (mut before, mut now) = (0, 0);
+    loop {
+        let untouched = pieces.peek().map_or(edited.len(), |(_, new)| new.start.saturating_sub(reach));
+        while let Some(hit) = hits.next_if(|hit| hit.at + now < untouched + before) {
+            if hit.at >= before {
+                moved.push(Hit { at: hit.at - before + now, ..hit });
+            }
+        }
+        let Some((old, new)) = pieces.next() else { return moved };
+        let start = untouched.max(now);
+        (before, now) = (old.end + BACK, new.end + BACK);
+        // Edits that are near each other are read around together.
+        while let Some((old, new)) = pieces.next_if(|(_, new)| new.start < now + reach) {
+            (before, now) = (old.end + BACK, new.end + BACK);
+        }
+        let from = start.saturating_sub(BACK);
+        let around = edited.as_bytes().get(from..edited.len().min(now + reach)).unwrap_or_default();
+        let found = hits_of(around);
+        moved.extend(
+            found
+                .into_iter()
+                .map(|hit| Hit { at: from + hit.at, ..hit })
+                .filter(|hit| (start..now).contains(&hit.at)),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests;

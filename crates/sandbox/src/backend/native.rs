@@ -12,9 +12,9 @@ use crate::linux::account::{Spent, Tree};
 use crate::linux::budget::{Counting, Watching, divide, exceeded};
 use crate::linux::cgroup::Cgroups;
 use crate::linux::ends::Ends;
-use crate::linux::launch::{Launcher, Started};
+use crate::linux::launch::{Launcher, PlanSteps, Started};
 use crate::linux::op::Op;
-use crate::linux::prepare::{User, base_steps, command_steps, plan_steps};
+use crate::linux::prepare::{User, base_steps, closing_steps, command_steps, plan_steps};
 use crate::linux::supervise::{Bounds, Process, watch};
 use crate::plan::{Entry, Plan};
 use crate::quarantine::quarantine;
@@ -92,14 +92,18 @@ impl Backend for Native {
         let user = User::current();
         let begun = Instant::now();
         // The namespaces are made while the rest is prepared.
-        let coming = Launcher::of_process()?.set(&self.base(plan, user)?)?;
+        let launcher = Launcher::of_process()?;
+        let coming = launcher.set(&self.base(plan, user)?)?;
         let mut cgroups = Cgroups::for_user(user.outside.0, &plan.limits);
         let (extra, limits) = divide(plan, counting(user), cgroups.as_ref(), Watching::Tree)?;
         let doors = cgroups.as_mut().map(Cgroups::take_doors).unwrap_or_default();
-        let outer = plan_steps(plan, doors.len())?;
-        let inner = command_steps(plan, &extra)?;
+        let steps = PlanSteps {
+            outer: plan_steps(plan, doors.len())?,
+            closing: closing_steps()?,
+            inner: command_steps(plan, &extra)?,
+        };
         let ends = Ends::new(streams.input).map_err(failed)?;
-        let started = coming.wait()?.start(outer, inner, ends.borrowed(), &doors)?;
+        let started = coming.wait()?.start(steps, ends.borrowed(), &doors)?;
         drop(doors);
         let Ends { theirs, ours } = ends;
         drop(theirs);
@@ -107,7 +111,13 @@ impl Backend for Native {
         let bounds = Bounds::of(plan, begun, streams.leash, &limits);
         let mut process = Confined { started, cgroups, tree: None, last: Spent::default() };
         let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
-        let Confined { started, cgroups, .. } = process;
+        let Confined { mut started, cgroups, .. } = process;
+        if let Some(mounts) = started.take_mounts() {
+            launcher.bury(mounts);
+        }
+        if self.ready > 0 {
+            launcher.refill();
+        }
         if let Some(error) = started.failure() {
             return Err(error);
         }

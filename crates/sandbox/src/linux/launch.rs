@@ -27,14 +27,22 @@ pub(crate) struct Set {
     prepared: Prepared,
     control: OwnedFd,
     base: Arc<[Op]>,
+    /// Its mount namespace. While it is held, the end of the last process need not wait for every mount to be undone.
+    mounts: Option<OwnedFd>,
 }
 
 /// A sandbox whose command runs.
 pub(crate) struct Started {
     /// Keeps the memory and kills everything when dropped.
     set: Set,
-    outer: Vec<Op>,
-    inner: Vec<Op>,
+    steps: PlanSteps,
+}
+
+/// The steps of one plan: process 1 before it makes the command's process, process 1 after that, and the command.
+pub(crate) struct PlanSteps {
+    pub(crate) outer: Vec<Op>,
+    pub(crate) closing: Vec<Op>,
+    pub(crate) inner: Vec<Op>,
 }
 
 const NAMESPACES: u64 = (libc::CLONE_NEWUSER
@@ -57,21 +65,28 @@ impl Set {
             enter(namespaces, Arc::clone(base), theirs.as_fd(), init.as_fd()).map_err(failed(Step::Clone))?;
         // The clone has its own table of descriptors, but may not have copied ours yet when `theirs` is closed here:
         // the table was copied before the clone returned.
-        Ok(Self { prepared, control, base: Arc::clone(base) })
+        let path = format!("/proc/{}/ns/mnt", prepared.pid());
+        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+        // Only for speed: without it everything ends in its own time.
+        let mounts = if namespaces == 0 {
+            None
+        } else {
+            rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()
+        };
+        Ok(Self { prepared, control, base: Arc::clone(base), mounts })
     }
 
     /// Sends the rest of the steps. What comes of them is known when it is over: see [`Started::failure`].
     pub(crate) fn start(
         self,
-        outer: Vec<Op>,
-        inner: Vec<Op>,
+        steps: PlanSteps,
         streams: [BorrowedFd<'_>; 3],
         doors: &[OwnedFd],
     ) -> Result<Started, SandboxError> {
-        match self.instruct(&outer, &inner, streams, doors) {
-            Ok(()) => Ok(Started { set: self, outer, inner }),
+        match self.instruct(&steps, streams, doors) {
+            Ok(()) => Ok(Started { set: self, steps }),
             // It ended before it was told anything.
-            Err(_) => Err(self.failed(&outer, &inner)),
+            Err(_) => Err(self.failed(&steps)),
         }
     }
 
@@ -82,25 +97,25 @@ impl Set {
         streams: [BorrowedFd<'_>; 3],
         others: &[OwnedFd],
     ) -> Result<Started, SandboxError> {
-        let told = self.instruct(&outer, &[], streams, others).and_then(|()| closed(&self.control));
+        let steps = PlanSteps { outer, closing: Vec::new(), inner: Vec::new() };
+        let told = self.instruct(&steps, streams, others).and_then(|()| closed(&self.control));
         // The control socket closes when the program is executed; and when a step failed, which then was written down.
         if told.is_ok() && self.prepared.failure().is_none() {
-            Ok(Started { set: self, outer, inner: Vec::new() })
+            Ok(Started { set: self, steps })
         } else {
-            Err(self.failed(&outer, &[]))
+            Err(self.failed(&steps))
         }
     }
 
     fn instruct(
         &self,
-        outer: &[Op],
-        inner: &[Op],
+        steps: &PlanSteps,
         streams: [BorrowedFd<'_>; 3],
         others: &[OwnedFd],
     ) -> Result<(), Errno> {
         let mut descriptors = streams.to_vec();
         descriptors.extend(others.iter().map(AsFd::as_fd));
-        let message = Instructions::new(outer, inner).to_bytes();
+        let message = Instructions::new(&steps.outer, &steps.closing, &steps.inner).to_bytes();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_RECEIVED))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
@@ -111,23 +126,24 @@ impl Set {
     }
 
     /// Waits for the end of a clone that failed, and says where it failed.
-    fn failed(&self, outer: &[Op], inner: &[Op]) -> SandboxError {
+    fn failed(&self, steps: &PlanSteps) -> SandboxError {
         let _ended = rustix::process::waitid(
             rustix::process::WaitId::PidFd(self.prepared.pidfd()),
             rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT,
         );
-        self.failure(outer, inner).unwrap_or_else(|| {
+        self.failure(steps).unwrap_or_else(|| {
             let error = std::io::Error::other("the first process ended without saying why");
             SandboxError::Step { step: Step::Control, path: None, error }
         })
     }
 
-    fn failure(&self, outer: &[Op], inner: &[Op]) -> Option<SandboxError> {
+    fn failure(&self, steps: &PlanSteps) -> Option<SandboxError> {
         let failure = self.prepared.failure()?;
         let ops = match failure.part {
-            Part::Namespaces => &self.base,
-            Part::Outer => outer,
-            Part::Inner => inner,
+            Part::Namespaces => &*self.base,
+            Part::Outer => &steps.outer,
+            Part::Closing => &steps.closing,
+            Part::Inner => &steps.inner,
         };
         Some(SandboxError::Step {
             step: failure.step,
@@ -151,7 +167,12 @@ fn closed(control: &OwnedFd) -> Result<(), Errno> {
 impl Started {
     /// Returns why the command never ran, once everything is over.
     pub(crate) fn failure(&self) -> Option<SandboxError> {
-        self.set.failure(&self.outer, &self.inner)
+        self.set.failure(&self.steps)
+    }
+
+    /// Takes the mount namespace, to be ended later.
+    pub(crate) fn take_mounts(&mut self) -> Option<OwnedFd> {
+        self.set.mounts.take()
     }
 
     /// Returns the number of process 1, outside.
@@ -192,6 +213,7 @@ struct Sets {
 
 enum Job {
     Clone(Arc<[Op]>, u64, SyncSender<Result<Set, SandboxError>>),
+    Bury(OwnedFd),
     Refill,
 }
 
@@ -232,6 +254,17 @@ impl Launcher {
         let _sent = self.jobs.send(Job::Refill);
     }
 
+    /// Makes up for the sets that were used. Called when a command has ended: making one takes locks that starting takes.
+    pub(crate) fn refill(&self) {
+        // The thread lives as long as the process.
+        let _sent = self.jobs.send(Job::Refill);
+    }
+
+    /// Ends what a sandbox leaves behind when it is over, which takes time that nobody needs to wait for.
+    pub(crate) fn bury(&self, remains: OwnedFd) {
+        let _sent = self.jobs.send(Job::Bury(remains));
+    }
+
     /// Waits until as many sets are ready as were asked for.
     pub(crate) fn wait_ready(&self) {
         let sets = lock(&self.ready.sets);
@@ -246,7 +279,6 @@ impl Launcher {
         if pooled && sets.wanted > 0 {
             let taken = sets.waiting.pop_front();
             drop(sets);
-            let _sent = self.jobs.send(Job::Refill);
             if let Some(set) = taken {
                 return Ok(Coming::Here(set));
             }
@@ -298,6 +330,7 @@ fn work(inbox: &Receiver<Job>, ready: &Ready) {
         match job {
             // Whoever asked and is gone drops the set with the answer.
             Job::Clone(base, namespaces, answer) => drop(answer.send(Set::new(&base, namespaces))),
+            Job::Bury(remains) => drop(remains),
             Job::Refill => refill(ready),
         }
     }

@@ -76,11 +76,17 @@ pub(crate) fn plan_steps(plan: &Plan, cgroups: usize) -> Result<Vec<Op>, Sandbox
     for entry in &plan.root {
         add(&mut ops, entry, None)?;
     }
-    ops.push(Op::Remove { path: text_of(HIDDEN_FILE)?, flags: 0 });
-    ops.push(Op::Remove { path: text_of(HIDDEN_FOLDER)?, flags: libc::AT_REMOVEDIR as u32 });
-    ops.push(Op::Detach { path: text_of(OLD)? });
-    ops.push(Op::Attributes { path: text_of("/")?, attributes: RDONLY | NOSUID | NODEV | NOEXEC });
     Ok(ops)
+}
+
+/// The steps that close the root: the old one goes, the new one becomes read-only.
+pub(crate) fn closing_steps() -> Result<Vec<Op>, SandboxError> {
+    Ok(vec![
+        Op::Remove { path: text_of(HIDDEN_FILE)?, flags: 0 },
+        Op::Remove { path: text_of(HIDDEN_FOLDER)?, flags: libc::AT_REMOVEDIR as u32 },
+        Op::Detach { path: text_of(OLD)? },
+        Op::Attributes { path: text_of("/")?, attributes: RDONLY | NOSUID | NODEV | NOEXEC },
+    ])
 }
 
 /// The steps of the command, the last of which executes it.

@@ -211,8 +211,7 @@ fn drain(pipe: BorrowedFd<'_>, buffer: &mut [u8], mut take: impl FnMut(&[u8]) ->
             Ok(0) => return false,
             // Whoever takes it has had enough: the command learns of it as of any pipe that nobody reads.
             Ok(length) if take(buffer.get(..length).unwrap_or_default()).is_break() => return false,
-            Ok(_) => {}
-            Err(Errno::INTR) => {}
+            Ok(_) | Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => return true,
             Err(_) => return false,
         }

@@ -43,10 +43,9 @@ pub struct Profile {
     pub unix_sockets: bool,
 }
 
-/// What happens to a system call.
+/// What happens to a system call that is not simply allowed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Verdict {
-    Allow,
     Refuse(u16),
     Check(Check),
 }

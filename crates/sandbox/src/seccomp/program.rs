@@ -28,8 +28,6 @@ const RET_KILL_PROCESS: u32 = 0x8000_0000;
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 
-/// The x32 ABI marks its numbers with this bit.
-const X32: u32 = 0x4000_0000;
 /// Every namespace: mount, cgroup, uts, ipc, user, pid, net, time.
 const NAMESPACES: u32 = 0x7e02_0080;
 const SET_ID_BITS: u32 = 0o6000;
@@ -54,61 +52,88 @@ pub fn program(profile: Profile, architecture: Architecture) -> Vec<Instruction>
         ret(RET_KILL_PROCESS),
         load(NUMBER_AT),
     ];
-    if architecture == Architecture::X86_64 {
-        program.extend([jump_if(JUMP_AT_LEAST, X32, 0, 1), ret(RET_ERRNO | u32::from(ENOSYS))]);
-    }
-    program.extend(search(&runs(architecture), profile));
+    program.extend(search(&exceptions(architecture), profile));
     program
 }
 
-/// Neighbouring numbers with the same verdict, by the first number of each run.
-fn runs(architecture: Architecture) -> Vec<(u32, Verdict)> {
-    let verdict = |number| {
-        let line = LINES.iter().find(|line| line.number(architecture) == Some(number));
-        line.map_or(Verdict::Allow, |line| line.verdict)
-    };
-    let mut runs: Vec<(u32, Verdict)> = Vec::new();
-    for (number, verdict) in (0..=LAST).map(|number| (number, verdict(number))) {
-        if runs.last().is_none_or(|(_, last)| *last != verdict) {
-            runs.push((number, verdict));
+/// Neighbouring numbers that are not simply allowed and share a verdict: the first, the last, and the verdict.
+type Exception = (u32, u32, Verdict);
+
+fn exceptions(architecture: Architecture) -> Vec<Exception> {
+    let mut numbered: Vec<(u32, Verdict)> =
+        LINES.iter().filter_map(|line| Some((line.number(architecture)?, line.verdict))).collect();
+    numbered.sort_unstable_by_key(|(number, _)| *number);
+    let mut exceptions: Vec<Exception> = Vec::new();
+    for (number, verdict) in numbered {
+        match exceptions.last_mut() {
+            Some((_, last, same)) if *same == verdict && *last + 1 == number => *last = number,
+            _ => exceptions.push((number, number, verdict)),
         }
     }
-    runs.push((LAST + 1, Verdict::Refuse(ENOSYS)));
-    runs
+    // Whatever came later, and the x32 ABI, whose numbers begin far above.
+    exceptions.push((LAST + 1, u32::MAX, Verdict::Refuse(ENOSYS)));
+    exceptions
 }
 
 /// A balanced tree of comparisons; each leaf returns.
-fn search(runs: &[(u32, Verdict)], profile: Profile) -> Vec<Instruction> {
-    if let [(_, verdict)] = runs {
-        return leaf(*verdict, profile);
+fn search(exceptions: &[Exception], profile: Profile) -> Vec<Instruction> {
+    if exceptions.len() <= LEAF {
+        return leaf(exceptions, profile);
     }
-    let (low, high) = runs.split_at(runs.len() / 2);
-    let Some((first, _)) = high.first() else { return Vec::new() };
+    let (low, high) = exceptions.split_at(exceptions.len() / 2);
+    let Some((first, ..)) = high.first() else { return Vec::new() };
     let below = search(low, profile);
     let mut tree = match u8::try_from(below.len()) {
         Ok(distance) => vec![jump_if(JUMP_AT_LEAST, *first, distance, 0)],
         // A conditional jump reaches 255 instructions; farther goes by way of an unconditional one.
-        Err(_) => vec![
-            jump_if(JUMP_AT_LEAST, *first, 0, 1),
-            Instruction {
-                code: JUMP,
-                if_true: 0,
-                if_false: 0,
-                value: u32::try_from(below.len()).unwrap_or(u32::MAX),
-            },
-        ],
+        Err(_) => vec![jump_if(JUMP_AT_LEAST, *first, 0, 1), jump(below.len())],
     };
     tree.extend(below);
     tree.extend(search(high, profile));
     tree
 }
 
-fn leaf(verdict: Verdict, profile: Profile) -> Vec<Instruction> {
+/// How many exceptions a leaf tests one after the other: the kernel compiles the program at every start, so that a
+/// shorter one is worth a comparison more.
+const LEAF: usize = 4;
+
+/// Tests each exception, allows what is none, and ends with what the exceptions lead to.
+fn leaf(exceptions: &[Exception], profile: Profile) -> Vec<Instruction> {
+    let mut endings: Vec<(Verdict, Vec<Instruction>)> = Vec::new();
+    for (.., verdict) in exceptions {
+        if !endings.iter().any(|(known, _)| known == verdict) {
+            endings.push((*verdict, ending(*verdict, profile)));
+        }
+    }
+    let tests: usize = exceptions.iter().map(|(first, last, _)| if first == last { 1 } else { 2 }).sum();
+    let mut code = Vec::new();
+    for (first, last, verdict) in exceptions {
+        let before = endings.iter().take_while(|(known, _)| known != verdict).map(|(_, ending)| ending.len());
+        if first != last && *last != u32::MAX {
+            code.push(jump_if(JUMP_AT_LEAST, *last + 1, 1, 0));
+        } else if first != last {
+            // Nothing is above it; the place is kept so that the distances below are the same for every range.
+            code.push(jump(0));
+        }
+        // Over the rest of the tests, over the allowing return, over the endings before its own.
+        let over = tests - code.len() - 1 + 1 + before.sum::<usize>();
+        let compare = if first == last { JUMP_EQUAL } else { JUMP_AT_LEAST };
+        code.push(jump_if(compare, *first, u8::try_from(over).unwrap_or(u8::MAX), 0));
+    }
+    code.push(allow());
+    code.extend(endings.into_iter().flat_map(|(_, ending)| ending));
+    code
+}
+
+fn ending(verdict: Verdict, profile: Profile) -> Vec<Instruction> {
     match verdict {
-        Verdict::Allow => vec![ret(RET_ALLOW)],
         Verdict::Refuse(errno) => vec![refuse(errno)],
         Verdict::Check(check) => judge(check, profile),
     }
+}
+
+const fn jump(distance: usize) -> Instruction {
+    Instruction { code: JUMP, if_true: 0, if_false: 0, value: distance as u32 }
 }
 
 fn judge(check: Check, profile: Profile) -> Vec<Instruction> {
@@ -235,12 +260,14 @@ mod tests {
     }
 
     const X86: u32 = 0xc000_003e;
+    /// The x32 ABI marks its numbers with this bit.
+    const X32: u32 = 0x4000_0000;
 
     #[test]
     fn agrees_with_the_table_for_every_number() {
         for architecture in [Architecture::X86_64, Architecture::Aarch64] {
             let program = program(Profile::default(), architecture);
-            assert!(program.len() < 400, "{}", program.len());
+            assert!(program.len() < 220, "{}", program.len());
             for number in 0..=LAST + 20 {
                 let found = verdict(&program, architecture.audit(), number, [0; 6]);
                 let line = LINES.iter().find(|line| line.number(architecture) == Some(number));
@@ -248,7 +275,7 @@ mod tests {
                     Some(Verdict::Refuse(errno)) => {
                         assert_eq!(found, RET_ERRNO | u32::from(errno), "{number}");
                     }
-                    Some(Verdict::Allow | Verdict::Check(_)) => {}
+                    Some(Verdict::Check(_)) => {}
                     None if number > LAST => assert_eq!(found, RET_ERRNO | 38, "{number}"),
                     None => assert_eq!(found, RET_ALLOW, "{number}"),
                 }

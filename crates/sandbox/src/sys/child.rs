@@ -25,31 +25,44 @@ pub(crate) const MAX_RECEIVED: usize = 16;
 /// What the parent sends over the control socket, with the descriptors: where in memory the rest of the steps is.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Instructions {
-    outer: *const Op,
-    outer_length: usize,
-    inner: *const Op,
-    inner_length: usize,
+pub(crate) struct Instructions([Steps; 3]);
+
+/// Where a list of steps is, and how long it is.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Steps {
+    first: *const Op,
+    length: usize,
+}
+
+impl Steps {
+    const fn new(ops: &[Op]) -> Self {
+        Self { first: ops.as_ptr(), length: ops.len() }
+    }
+
+    /// # Safety
+    ///
+    /// The list this was made from must still be there, and stay as long as what is returned is used.
+    const unsafe fn get<'a>(self) -> &'a [Op] {
+        // SAFETY: passed on from the caller.
+        unsafe { core::slice::from_raw_parts(self.first, self.length) }
+    }
 }
 
 impl Instructions {
-    /// Points at steps for process 1 and for the command, which must live until the command runs.
-    pub(crate) fn new(outer: &[Op], inner: &[Op]) -> Self {
-        Self {
-            outer: outer.as_ptr(),
-            outer_length: outer.len(),
-            inner: inner.as_ptr(),
-            inner_length: inner.len(),
-        }
+    /// Points at steps for process 1 before and after it has made the command's process, and at the command's own. They
+    /// must live until the command has ended.
+    pub(crate) fn new(outer: &[Op], closing: &[Op], inner: &[Op]) -> Self {
+        Self([outer, closing, inner].map(Steps::new))
     }
 
     /// Returns the message for the control socket.
     pub(crate) fn to_bytes(self) -> [u8; size_of::<Self>()] {
-        let words = [self.outer as usize, self.outer_length, self.inner as usize, self.inner_length]
-            .map(usize::to_ne_bytes);
+        let words = self.0.map(|steps| [steps.first as usize, steps.length]);
         let mut bytes = [0; size_of::<Self>()];
-        for (to, from) in bytes.iter_mut().zip(words.as_flattened()) {
-            *to = *from;
+        let words = words.as_flattened().iter().flat_map(|word| word.to_ne_bytes());
+        for (to, from) in bytes.iter_mut().zip(words) {
+            *to = from;
         }
         bytes
     }
@@ -75,6 +88,8 @@ pub(crate) enum Part {
     Outer = 1,
     /// The steps of the command.
     Inner = 2,
+    /// The steps of process 1 after it has made the command's process.
+    Closing = 3,
 }
 
 /// What the clone is given. It lives in the parent's memory as long as the clone.
@@ -87,6 +102,8 @@ pub(super) struct Context {
     failed: AtomicU64,
     inner: AtomicU64,
     inner_length: AtomicU64,
+    /// Set when the old root is gone and the new one is closed.
+    sealed: AtomicU64,
     /// Both ends of the pipe that closes when process 1 has a program of its own.
     gate: [AtomicI32; 2],
 }
@@ -104,6 +121,7 @@ impl Context {
             failed: zero(),
             inner: zero(),
             inner_length: zero(),
+            sealed: zero(),
             gate,
         }
     }
@@ -126,7 +144,8 @@ fn decode(word: u64) -> Option<Failure> {
     let part = match word >> 60 {
         0 => Part::Namespaces,
         1 => Part::Outer,
-        _ => Part::Inner,
+        2 => Part::Inner,
+        _ => Part::Closing,
     };
     let step = Step::from_number((word >> 16 & 0xffff) as u32)?;
     Some(Failure { step, errno: (word & 0xffff) as i32, index: (word >> 32 & 0xfff_ffff) as usize, part })
@@ -145,9 +164,9 @@ pub(super) extern "C" fn namespace_entry(context: *mut c_void) -> ! {
         Ok(instructions) => instructions,
         Err(errno) => context.fail(Part::Namespaces, 0, Step::Control, errno),
     };
-    // SAFETY: the parent sent the addresses of steps that it keeps until this process has told that the command runs.
-    let outer = unsafe { core::slice::from_raw_parts(instructions.outer, instructions.outer_length) };
-    run(context, Part::Outer, outer);
+    let Instructions([outer, closing, inner]) = instructions;
+    // SAFETY: the parent keeps the steps it has sent until everything is over.
+    run(context, Part::Outer, unsafe { outer.get() });
 
     let ends = match pipe() {
         Ok(ends) => ends,
@@ -156,14 +175,18 @@ pub(super) extern "C" fn namespace_entry(context: *mut c_void) -> ! {
     for (gate, end) in context.gate.iter().zip(ends) {
         gate.store(end, Ordering::Release);
     }
-    context.inner.store(instructions.inner as u64, Ordering::Release);
-    context.inner_length.store(instructions.inner_length as u64, Ordering::Release);
+    context.inner.store(inner.first as u64, Ordering::Release);
+    context.inner_length.store(inner.length as u64, Ordering::Release);
     let pointer = (&raw const *context).cast_mut().cast();
     // SAFETY: this is a clone; the second stack belongs to the context and is used by nobody else.
     let command = unsafe { clone_command(context.stack, context.stack_size, command_entry, pointer) };
     if command < 0 {
         context.fail(Part::Namespaces, 0, Step::Clone, -command);
     }
+    // While the command's process restricts itself. It executes nothing before this is done.
+    // SAFETY: as above.
+    run(context, Part::Closing, unsafe { closing.get() });
+    context.sealed.store(1, Ordering::Release);
     if let Err(errno) = become_init() {
         context.fail(Part::Namespaces, 0, Step::Init, errno);
     }
@@ -176,15 +199,19 @@ extern "C" fn command_entry(context: *mut c_void) -> ! {
     let context: &Context = unsafe { &*context.cast::<Context>() };
     let inner = context.inner.load(Ordering::Acquire) as *const Op;
     let length = context.inner_length.load(Ordering::Acquire) as usize;
-    // SAFETY: as the outer steps.
-    let inner = unsafe { core::slice::from_raw_parts(inner, length) };
+    // SAFETY: as the steps of process 1.
+    let inner = unsafe { Steps { first: inner, length }.get() };
     let Some((execute, preparation)) = inner.split_last() else {
         context.fail(Part::Inner, 0, Step::Exec, libc::ENOEXEC as isize)
     };
     run(context, Part::Inner, preparation);
-    // Until process 1 has a program of its own, it still is this program to whoever looks at it from inside.
+    // Until process 1 has a program of its own, it still is this program to whoever looks at it from inside. And when
+    // it is killed instead, the gate opens too: then nothing may be executed.
     if let Err(errno) = wait_for_init(context) {
         context.fail(Part::Inner, length, Step::Init, errno);
+    }
+    if context.sealed.load(Ordering::Acquire) == 0 {
+        exit(1);
     }
     if let Err((step, errno)) = perform(execute) {
         context.fail(Part::Inner, length - 1, step, errno);
@@ -282,7 +309,7 @@ fn receive() -> Result<Instructions, isize> {
     #[repr(C, align(8))]
     struct Control([u8; 24 + MAX_RECEIVED * 4]);
     let mut control = Control([0; 24 + MAX_RECEIVED * 4]);
-    let mut words = [0_usize; 4];
+    let mut words = [0_usize; 6];
     let mut vector = libc::iovec { iov_base: (&raw mut words).cast(), iov_len: size_of_val(&words) };
     // SAFETY: `msghdr` is plain data for which zero is a value.
     let mut message: libc::msghdr = unsafe { zeroed() };
@@ -304,8 +331,9 @@ fn receive() -> Result<Instructions, isize> {
             return Err(libc::EBADF as isize);
         }
     }
-    let [outer, outer_length, inner, inner_length] = words;
-    Ok(Instructions { outer: outer as *const Op, outer_length, inner: inner as *const Op, inner_length })
+    let [outer, outer_length, closing, closing_length, inner, inner_length] = words;
+    let steps = |first: usize, length| Steps { first: first as *const Op, length };
+    Ok(Instructions([steps(outer, outer_length), steps(closing, closing_length), steps(inner, inner_length)]))
 }
 
 /// Becomes the small program that waits for the command. Only the control socket stays open.

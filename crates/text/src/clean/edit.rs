@@ -52,24 +52,52 @@ impl Layer {
 
     /// Maps a span of the output to the input.
     fn below(&self, span: &Range<usize>) -> Range<usize> {
-        let index = self.pieces.partition_point(|(_, out)| out.start <= span.start);
-        let start = match index.checked_sub(1).and_then(|index| self.pieces.get(index)) {
+        Cursor::new(self).below(span)
+    }
+}
+
+/// Maps spans that come in order, each from where the one before was found.
+struct Cursor<'a> {
+    layer: &'a Layer,
+    /// How many pieces start before the start and before the end of the last span.
+    started: usize,
+    ended: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(layer: &'a Layer) -> Self {
+        Self { layer, started: 0, ended: 0 }
+    }
+
+    fn below(&mut self, span: &Range<usize>) -> Range<usize> {
+        let Layer { base, pieces } = self.layer;
+        self.started = passed(pieces, self.started, |out| out.start <= span.start);
+        let start = match self.started.checked_sub(1).and_then(|index| pieces.get(index)) {
             Some((input, out)) if span.start < out.end => input.start,
             Some((input, out)) => input.end + (span.start - out.end),
-            None => self.base + span.start,
+            None => base + span.start,
         };
-        let index = self.pieces.partition_point(|(_, out)| out.start < span.end);
-        let end = match index.checked_sub(1).and_then(|index| self.pieces.get(index)) {
+        self.ended = passed(pieces, self.ended, |out| out.start < span.end);
+        let end = match self.ended.checked_sub(1).and_then(|index| pieces.get(index)) {
             Some((input, out)) => input.end + span.end.saturating_sub(out.end),
-            None => self.base + span.end,
+            None => base + span.end,
         };
         start..end.max(start)
     }
 }
 
-/// Maps a span down through layers, the last first.
-pub(crate) fn to_raw(layers: &[&Layer], span: &Range<usize>) -> Range<usize> {
-    layers.iter().rev().fold(span.clone(), |span, layer| layer.below(&span))
+/// Returns how many pieces are before a place, given how many were before an earlier one: it is near, or far.
+fn passed(
+    pieces: &[(Range<usize>, Range<usize>)],
+    from: usize,
+    before: impl Fn(&Range<usize>) -> bool,
+) -> usize {
+    const NEAR: usize = 8;
+    let rest = pieces.get(from..).unwrap_or_default();
+    match rest.iter().take(NEAR).position(|(_, out)| !before(out)) {
+        Some(count) => from + count,
+        None => from + rest.partition_point(|(_, out)| before(out)),
+    }
 }
 
 /// Applies edits that are in order and do not overlap; tells of each what was found where in the raw text.
@@ -82,6 +110,8 @@ pub(crate) fn apply(
     let mut out = String::with_capacity(text.len());
     let mut layer = Layer::default();
     let mut done = 0;
+    // The last layer is the uppermost.
+    let mut down: Vec<Cursor<'_>> = below.iter().rev().map(|layer| Cursor::new(layer)).collect();
     for edit in edits {
         // INVARIANT: spans come from matches in this text, so they are in order and on boundaries.
         let Some(kept) = text.get(done..edit.span.start) else { continue };
@@ -93,7 +123,7 @@ pub(crate) fn apply(
         findings.push(Finding {
             kind: edit.kind,
             label: edit.label,
-            span: to_raw(below, &edit.span),
+            span: down.iter_mut().fold(edit.span.clone(), |span, cursor| cursor.below(&span)),
             action: edit.action(),
         });
     }

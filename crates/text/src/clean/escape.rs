@@ -32,23 +32,37 @@ pub(crate) enum Escapes {
 }
 
 impl Escapes {
-    /// Reads a piece of text: calls `keep` and `drop` with consecutive spans of it.
+    /// Reads a piece of text: calls `each` with consecutive spans of it, and whether they are kept.
     pub(crate) fn read(&mut self, text: &str, mut each: impl FnMut(Range<usize>, bool)) {
         let mut at = 0;
-        while at < text.len() {
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
             if *self == Self::Ground {
-                let plain = plain_prefix(text.as_bytes().get(at..).unwrap_or_default());
+                let plain = plain_prefix(rest.as_bytes());
                 if plain > 0 {
                     each(at..at + plain, true);
                     at += plain;
                     continue;
                 }
             }
-            let Some(point) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
-            let end = at + point.len_utf8();
-            let kept = self.step(point);
-            each(at..end, kept);
-            at = end;
+            // A whole sequence, and the code point that ended it without being a part of it.
+            let (mut end, mut kept) = (at, 0);
+            for point in rest.chars() {
+                if self.step(point) {
+                    kept = point.len_utf8();
+                    break;
+                }
+                end += point.len_utf8();
+                if *self == Self::Ground {
+                    break;
+                }
+            }
+            if end > at {
+                each(at..end, false);
+            }
+            if kept > 0 {
+                each(end..end + kept, true);
+            }
+            at = end + kept;
         }
     }
 
@@ -143,33 +157,48 @@ pub(crate) fn has_control(bytes: &[u8]) -> bool {
 /// Returns how many bytes at the start hold no control character, or all of them.
 fn plain_prefix(bytes: &[u8]) -> usize {
     const BLOCK: usize = 64;
-    let mut done = 0;
-    for block in bytes.chunks(BLOCK) {
-        // Without a branch for each byte, so that it is done for many at once. C2 leads to C1 controls, and to others.
+    // Where there are escapes there are many, so the next one is likely near.
+    if let Some(found) = first_control(bytes, 0, BLOCK.min(bytes.len())) {
+        return found;
+    }
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    for (index, block) in blocks.iter().enumerate().skip(1) {
+        // Without a branch for each byte, so that it is done for many at once.
         let odd = block.iter().fold(0_u8, |odd, byte| odd | u8::from(suspect(*byte)));
+        let at = index * BLOCK;
         if odd != 0
-            && let Some(found) = first_control(bytes, done, done + block.len())
+            && let Some(found) = first_control(bytes, at, at + BLOCK)
         {
             return found;
         }
-        done += block.len();
     }
-    bytes.len()
+    first_control(bytes, bytes.len() - rest.len(), bytes.len()).unwrap_or(bytes.len())
 }
 
+/// Tells whether a byte is a control or, as C2, may lead to one.
 const fn suspect(byte: u8) -> bool {
     (byte < 0x20) & (byte != b'\t') & (byte != b'\n') & (byte != b'\r') | (byte == 0x7F) | (byte == 0xC2)
 }
 
+#[expect(clippy::indexing_slicing, reason = "a byte is within 256")]
 fn first_control(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
-    let block = bytes.get(from..to)?;
-    block.iter().enumerate().map(|(index, byte)| (from + index, *byte)).find_map(|(at, byte)| {
-        let control = match byte {
-            0xC2 => bytes.get(at + 1).is_some_and(|next| *next < 0xA0),
-            _ => suspect(byte),
-        };
-        control.then_some(at)
-    })
+    const SUSPECTS: [bool; 256] = {
+        let mut suspects = [false; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            suspects[byte] = suspect(byte as u8);
+            byte += 1;
+        }
+        suspects
+    };
+    let mut at = from;
+    loop {
+        at += bytes.get(at..to)?.iter().position(|byte| SUSPECTS[usize::from(*byte)])?;
+        if bytes.get(at) != Some(&0xC2) || bytes.get(at + 1).is_some_and(|next| *next < 0xA0) {
+            return Some(at);
+        }
+        at += 1;
+    }
 }
 
 #[cfg(test)]

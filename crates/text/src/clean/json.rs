@@ -39,9 +39,10 @@ fn is_clean(value: &Value, name: Option<&Named>) -> bool {
     match value {
         Value::String(text) => is_clean_text(text) && name.is_none_or(|name| name.judge(text).is_none()),
         Value::Array(items) => items.iter().all(|item| is_clean(item, name)),
-        Value::Object(fields) => {
-            fields.iter().all(|(key, value)| is_clean_text(key) && is_clean(value, Named::read(key).as_ref()))
-        }
+        Value::Object(fields) => fields.iter().all(|(key, value)| {
+            let name = if Named::may_judge(value) { Named::read(key) } else { None };
+            is_clean_text(key) && is_clean(value, name.as_ref())
+        }),
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::clean::edit::{Edit, Layer, apply};
 use crate::clean::finding::{Finding, FindingKind};
+use crate::trigger::Hit;
 use crate::{credential, hidden, markdown, trigger};
 
 /// What a redaction opens up is found in the next round; each leaves less, so there are few.
@@ -11,10 +12,10 @@ const ROUNDS: usize = 32;
 pub(crate) fn segment(text: &str, first: bool, below: &Layer, findings: &mut Vec<Finding>) -> Option<String> {
     let mut layers: Vec<Layer> = Vec::new();
     let mut current: Option<String> = None;
+    // Both later stages start from the same keywords, and so do later rounds where nothing was edited.
+    let mut hits: Option<Vec<Hit>> = None;
     for _ in 0..ROUNDS {
         let mut changed = false;
-        // Both later stages start from the same keywords, as long as the first of them changes nothing.
-        let mut hits = None;
         for stage in [Stage::Hidden, Stage::Markdown, Stage::Credential] {
             let input = current.as_deref().unwrap_or(text);
             let edits = match stage {
@@ -29,9 +30,9 @@ pub(crate) fn segment(text: &str, first: bool, below: &Layer, findings: &mut Vec
             if edits.is_empty() {
                 continue;
             }
-            hits = None;
             let stack: Vec<&Layer> = std::iter::once(below).chain(&layers).collect();
             let (output, layer) = apply(input, &edits, &stack, findings);
+            hits = hits.map(|hits| trigger::moved(&hits, &layer.pieces, &output));
             layers.push(layer);
             current = Some(output);
             changed |= stage != Stage::Hidden;

@@ -16,12 +16,12 @@ pub(crate) fn cut(text: &str) -> Option<usize> {
     let bytes = head.as_bytes();
     // Not within a key or a comment that began before.
     let mut limit = head.len();
+    let later = WINDOW / 2 + 1;
     for (open, close) in [("-----BEGIN ", "-----END "), ("<!--", "-->")] {
-        let last = memmem::find_iter(bytes, open.as_bytes()).last();
-        if let Some(last) = last.filter(|last| {
-            *last > WINDOW / 2
-                && memmem::find(bytes.get(*last..).unwrap_or_default(), close.as_bytes()).is_none()
-        }) {
+        let last = memmem::find_iter(bytes.get(later..)?, open.as_bytes()).last().map(|last| later + last);
+        if let Some(last) = last
+            .filter(|last| memmem::find(bytes.get(*last..).unwrap_or_default(), close.as_bytes()).is_none())
+        {
             limit = limit.min(last);
         }
     }

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr;
+
 use super::rule::edge;
 use super::value::Strength;
 
@@ -14,6 +16,13 @@ pub(crate) struct Announcer {
     pub(crate) word: &'static str,
     pub(crate) label: &'static str,
     pub(crate) strength: Strength,
+}
+
+impl Announcer {
+    /// Tells whether the word counts only as a name or the end of one: it is a part of too many others.
+    pub(crate) fn needs_edge(&self) -> bool {
+        matches!(self.word, "pass" | "pwd" | "dsn" | "senha" | "clave" | "heslo" | "parola" | "jeton")
+    }
 }
 
 const fn word(word: &'static str, label: &'static str, strength: Strength) -> Announcer {
@@ -218,40 +227,33 @@ pub(crate) struct Value {
 /// Finds the value that an announcer at a place announces.
 pub(crate) fn value_of(text: &str, at: usize, announcer: &Announcer) -> Option<Value> {
     let bytes = text.as_bytes();
-    let ascii = announcer.word.is_ascii();
-    if ascii
-        && matches!(announcer.word, "pass" | "pwd" | "dsn" | "senha" | "clave" | "heslo" | "parola" | "jeton")
-        && !named(bytes, at)
-    {
-        return None;
-    }
-    let name = name_before(text, at);
-    if !name.is_empty() && OPEN.iter().any(|word| starts_with_word(name, word)) {
+    if announcer.needs_edge() && !named(bytes, at) {
         return None;
     }
     let mut end = at + announcer.word.len();
-    if ascii {
+    if announcer.word.is_ascii() {
         let rest = bytes.get(end..)?;
         let taken = rest
             .iter()
             .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
             .count();
-        let ending: String = rest
-            .iter()
-            .take(taken)
-            .filter(|byte| byte.is_ascii_alphanumeric())
-            .map(|byte| char::from(byte.to_ascii_lowercase()))
-            .collect();
-        if !ending.is_empty() && !ENDINGS.contains(&ending.as_str())
-            || ending == "id" && announcer.strength != Weak
-        {
+        if !ends_name(rest.get(..taken)?, announcer) {
             return None;
         }
         // `tokens: 4096` counts them; the digest of a thing is not the thing.
         end += taken;
     }
-    let flag = is_flag(text, at);
-    Reader { text, at: end, flag, netrc: false, tag: name_is_tag(bytes, at) }.value(announcer)
+    let value = Reader { text, name: at, at: end }.value(announcer)?;
+    let name = name_before(text, at);
+    (name.is_empty() || !OPEN.iter().any(|word| starts_with_word(name, word))).then_some(value)
+}
+
+/// Tells whether the rest of a name leaves its meaning to the announcer.
+fn ends_name(rest: &[u8], announcer: &Announcer) -> bool {
+    let letters = || rest.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase);
+    let Some(first) = letters().next() else { return true };
+    ENDINGS.iter().any(|known| known.as_bytes().first() == Some(&first) && letters().eq(known.bytes()))
+        && (announcer.strength == Weak || !letters().eq(*b"id"))
 }
 
 /// Tells whether a short word stands as a name or the end of one, and not within a word.
@@ -278,6 +280,7 @@ pub(super) fn name_before(text: &str, at: usize) -> &str {
 fn starts_with_word(name: &str, word: &str) -> bool {
     let trimmed = name.trim_end_matches(['_', '-']);
     trimmed.len() >= word.len()
+        && trimmed.as_bytes().last().map(u8::to_ascii_lowercase) == word.as_bytes().last().copied()
         && trimmed.get(trimmed.len() - word.len()..).is_some_and(|end| end.eq_ignore_ascii_case(word))
         && trimmed
             .get(..trimmed.len() - word.len())
@@ -309,10 +312,9 @@ fn name_is_tag(bytes: &[u8], at: usize) -> bool {
 /// Reads from the end of a name to its value.
 struct Reader<'a> {
     text: &'a str,
+    /// Where the announcer stands.
+    name: usize,
     at: usize,
-    flag: bool,
-    netrc: bool,
-    tag: bool,
 }
 
 impl Reader<'_> {
@@ -321,15 +323,21 @@ impl Reader<'_> {
     }
 
     fn eat(&mut self, token: &str) -> bool {
-        let found = self.rest().get(..token.len()).is_some_and(|head| head.eq_ignore_ascii_case(token));
-        if found {
-            self.at += token.len();
-        }
-        found
+        self.eat_any(&[token])
     }
 
+    /// Steps over the first of some tokens that stands here, in either case.
     fn eat_any(&mut self, tokens: &[&str]) -> bool {
-        tokens.iter().any(|token| self.eat(token))
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let Some(first) = rest.first().map(u8::to_ascii_lowercase) else { return false };
+        let stands = |token: &&&str| {
+            // Nearly all are told apart by their first byte, which is never a capital.
+            token.as_bytes().first() == Some(&first)
+                && rest.get(..token.len()).is_some_and(|head| head.eq_ignore_ascii_case(token.as_bytes()))
+        };
+        let found = tokens.iter().find(stands).map_or(0, |token| token.len());
+        self.at += found;
+        found > 0
     }
 
     fn blanks(&mut self) -> usize {
@@ -352,7 +360,9 @@ impl Reader<'_> {
         } else if self.eat_any(&[":", "\u{ff1a}", "\u{ff1d}"]) {
             loose = !self.line_of_its_own();
             self.blanks();
-        } else if self.tag && self.eat(">")
+        } else if self.rest().starts_with('>')
+            && name_is_tag(self.text.as_bytes(), self.name)
+            && self.eat(">")
             || self.eat_any(&[", \"value\":", ",\"value\":", "value=", "; value="])
             || self.value_on_next_line()
         {
@@ -361,7 +371,9 @@ impl Reader<'_> {
             self.blanks();
             loose = true;
         } else if spaced
-            && (self.flag || self.netrc_line() || matches!(announcer.word, "identified by" | "securestring"))
+            && (is_flag(self.text, self.name)
+                || self.netrc_line()
+                || matches!(announcer.word, "identified by" | "securestring"))
         {
             self.eat("by password ");
         } else if self.eat_any(&[
@@ -442,15 +454,14 @@ impl Reader<'_> {
         true
     }
 
-    fn netrc_line(&mut self) -> bool {
+    fn netrc_line(&self) -> bool {
         let head = self.text.get(..self.at).unwrap_or_default();
         let line = head.rsplit('\n').next().unwrap_or_default();
-        self.netrc = line.contains("login ")
+        line.contains("login ")
             || line.contains("machine ")
             || line.trim() == "password" && head.contains("machine ")
             || line.starts_with("ENV ")
-            || line.starts_with("setenv ");
-        self.netrc
+            || line.starts_with("setenv ")
     }
 
     /// Takes the value itself.
@@ -484,7 +495,7 @@ impl Reader<'_> {
             }
             self.eat_any(&["bearer ", "basic ", "token ", "bot "]);
             let rest = self.rest();
-            let line = rest.find('\n').unwrap_or(rest.len()).min(8_192);
+            let line = memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len()).min(8_192);
             let line = rest.get(..rest.floor_char_boundary(line)).unwrap_or_default();
             let end = match *close {
                 "\"" | "'" => closing(line, close.as_bytes().first().copied()?),

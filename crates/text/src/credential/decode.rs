@@ -3,7 +3,7 @@
 use crate::base64::digit;
 use std::ops::Range;
 
-use memchr::memchr_iter;
+use memchr::{memchr_iter, memchr3_iter};
 
 use super::{Depth, Found, find};
 use crate::trigger::hits;
@@ -12,13 +12,8 @@ use crate::trigger::hits;
 pub(super) fn base64(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
     let Some(word) = text.get(run.clone()) else { return };
     // An address or a name may stand before it: try after each sign that is none of the alphabet at hand.
-    let starts = std::iter::once(0)
-        .chain(
-            word.char_indices()
-                .filter(|(_, point)| matches!(point, '/' | '-' | '_'))
-                .map(|(index, _)| index + 1),
-        )
-        .take(8);
+    let signs = memchr3_iter(b'/', b'-', b'_', word.as_bytes());
+    let starts = std::iter::once(0).chain(signs.map(|index| index + 1)).take(8);
     for start in starts {
         let Some(tail) = word.get(start..).filter(|tail| tail.len() >= 20) else { return };
         // Noise is told from text by its first bytes.

@@ -5,6 +5,7 @@
 mod checksum;
 mod context;
 mod decode;
+mod discord;
 mod phrase;
 mod place;
 mod rule;
@@ -16,10 +17,14 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub(crate) use context::ANNOUNCERS;
+#[cfg(test)]
+pub(crate) use context::value_of;
 pub(crate) use table::RULES;
 
+use serde_json::Value;
+
 use crate::clean::{Edit, FindingKind, settle};
-use crate::trigger::{Header, Hit, Meaning};
+use crate::trigger::{self, Header, Hit, Meaning};
 use value::{Strength, convinces, made_up};
 
 /// How deep to look into encodings.
@@ -51,7 +56,7 @@ pub(crate) fn edits(text: &str, hits: &[Hit]) -> Vec<Edit> {
     let mut ranked: Vec<(Edit, u8)> = found
         .into_iter()
         .map(|one| {
-            let with = Cow::Owned(format!("[redacted: {}]", one.label));
+            let with = Cow::Owned(["[redacted: ", one.label, "]"].concat());
             (Edit { span: one.span, with, kind: FindingKind::Credential, label: one.label }, one.rank)
         })
         .collect();
@@ -84,6 +89,7 @@ pub(crate) fn find(text: &str, hits: &[Hit], depth: Depth) -> Vec<Found> {
         }
     }
     place::addresses(text, &mut found);
+    discord::tokens(text, &mut found);
     run::runs(text, depth, &mut found);
     if depth == Depth::Encoded {
         decode::percent(text, &mut found);
@@ -105,8 +111,11 @@ enum Announced {
 impl Named {
     /// Reads a name; `None` where it announces no credential.
     pub(crate) fn read(name: &str) -> Option<Self> {
+        if !may_announce(name) {
+            return None;
+        }
         let text = format!("{name}=\"");
-        let announced = |hit: &crate::trigger::Hit| match hit.meaning {
+        let announced = |hit: &Hit| match hit.meaning {
             Meaning::Announce(index) => {
                 let probe = format!("{text}{}\"", "x1".repeat(12));
                 context::value_of(&probe, hit.at, ANNOUNCERS.get(index)?)?;
@@ -115,8 +124,18 @@ impl Named {
             Meaning::Header(Header::Authorization) => Some(Announced::Authorization),
             _ => None,
         };
-        let found: Vec<Announced> = crate::trigger::hits(&text).iter().filter_map(announced).collect();
+        let found: Vec<Announced> = trigger::hits(&text).iter().filter_map(announced).collect();
         (!found.is_empty()).then_some(Self(found))
+    }
+
+    /// Tells whether a name can make a credential of a value at all: of a number or a short text it cannot.
+    pub(crate) fn may_judge(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text.len() >= value::SHORTEST,
+            Value::Array(items) => items.iter().any(Self::may_judge),
+            // Its fields have names of their own.
+            Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
     }
 
     /// Judges a value; the label of the credential that it is.
@@ -133,6 +152,21 @@ impl Named {
     }
 }
 
+/// Tells whether a name holds a word that announces a credential. Nearly none does, so nothing is put together for it.
+fn may_announce(name: &str) -> bool {
+    const SHORT: usize = 64;
+    let mut text = [0; SHORT];
+    let length = name.len() + 2;
+    for (slot, byte) in text.iter_mut().zip(name.bytes().chain(*b"=\"")) {
+        *slot = byte;
+    }
+    text.get(..length).is_none_or(|text| {
+        trigger::has(text, |meaning| {
+            matches!(meaning, Meaning::Announce(_) | Meaning::Header(Header::Authorization))
+        })
+    })
+}
+
 /// Returns a rule as a regular expression.
 pub(crate) fn pattern(rule: &rule::Rule) -> String {
     rule.pattern()
@@ -143,8 +177,8 @@ fn vendor(text: &str, at: usize, index: usize) -> Option<Found> {
     let (span, body) = rule.matches(text.as_bytes(), at)?;
     let inner = text.get(body)?;
     // A checksum that fits ends all doubt; most copies in manuals have none.
-    if !checksum::fits(text.get(span.clone())?)
-        && made_up(if rule.body.is_empty() { text.get(span.clone())? } else { inner })
+    if made_up(if rule.body.is_empty() { text.get(span.clone())? } else { inner })
+        && !checksum::fits(text.get(span.clone())?)
     {
         return None;
     }
@@ -164,12 +198,15 @@ fn announced(text: &str, at: usize, index: usize) -> Option<Found> {
         return None;
     }
     // A variable of the environment that ends in `_KEY` holds no digest.
-    let variable = context::name_before(text, at).bytes().any(|byte| byte.is_ascii_uppercase())
-        && !context::name_before(text, at).bytes().any(|byte| byte.is_ascii_lowercase());
+    let variable = || {
+        let name = context::name_before(text, at);
+        name.bytes().any(|byte| byte.is_ascii_uppercase())
+            && !name.bytes().any(|byte| byte.is_ascii_lowercase())
+    };
     let digest = announcer.strength == Strength::Weak
         && value::is_digest(content)
         && announcer.label != "session"
-        && !variable;
+        && !variable();
     (!digest && convinces(content, strength, value.quoted)).then(|| Found {
         span: value.span,
         label: announcer.label,

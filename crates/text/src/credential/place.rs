@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 
 use super::value::{Strength, convinces, entropy, stands_in};
 use super::{ARMOUR, CONTEXT, Found, PLACE, WEAK, decode};
@@ -11,19 +11,30 @@ use crate::trigger::Header;
 /// Takes non-blank bytes that no notation ends with.
 fn word(text: &str, start: usize) -> Range<usize> {
     let rest = text.get(start..).unwrap_or_default();
-    let end = rest
-        .find(|point: char| {
-            point.is_whitespace()
-                || matches!(point, '"' | '\'' | '`' | '<' | '>' | ',' | ';' | '\\' | ')' | '}')
-        })
-        .unwrap_or(rest.len());
+    let end = rest.find(ends_word).unwrap_or(rest.len());
     start..start + end
+}
+
+/// From a table, since the signs lie among letters and digits and no branch could be guessed.
+#[expect(clippy::indexing_slicing, reason = "the list is as long as ASCII")]
+fn ends_word(point: char) -> bool {
+    const ENDS: [bool; 128] = {
+        let mut ends = [false; 128];
+        let signs = b"\"'`<>,;\\)} \t\n\x0B\x0C\r";
+        let mut index = 0;
+        while index < signs.len() {
+            ends[signs[index] as usize] = true;
+            index += 1;
+        }
+        ends
+    };
+    if point.is_ascii() { ENDS[point as usize] } else { point.is_whitespace() }
 }
 
 /// Returns the rest of the line from a place, at most 8 KiB.
 fn line(text: &str, start: usize) -> &str {
     let rest = text.get(start..).unwrap_or_default();
-    let end = rest.find('\n').unwrap_or(rest.len()).min(8_192);
+    let end = memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len()).min(8_192);
     rest.get(..rest.floor_char_boundary(end)).unwrap_or_default()
 }
 

@@ -73,7 +73,7 @@ impl Rule {
             if at - start < least {
                 return None;
             }
-        } else if self.left == Left::Edge && !edge(text, at) {
+        } else if self.needs_edge() && !edge(text, at) {
             return None;
         }
         let begun = at + self.prefix.len();
@@ -97,6 +97,26 @@ impl Rule {
             end -= 1;
         }
         Some((start..end, begun..end))
+    }
+
+    /// Tells whether the prefix counts only where a word can start.
+    pub(crate) fn needs_edge(&self) -> bool {
+        self.ahead.is_none() && self.left == Left::Edge
+    }
+
+    /// Returns how many bytes a match has at least.
+    #[cfg(test)]
+    pub(crate) fn shortest(&self) -> usize {
+        self.ahead.map_or(0, |(_, least)| least) + self.prefix.len() + self.least()
+    }
+
+    /// Returns how many bytes follow the prefix at least.
+    pub(crate) fn least(&self) -> usize {
+        let parts = self.body.iter().map(|part| match part {
+            Part::Exactly(_, count) | Part::Run(_, count) => *count,
+            Part::Text(text) => text.len(),
+        });
+        parts.sum()
     }
 
     /// Returns the rule as a regular expression, as one would write it first.

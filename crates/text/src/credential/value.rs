@@ -170,20 +170,20 @@ const NOTHING: &[&str] = &[
 
 /// Tells whether a value only stands for one: a variable, a mask, a word such as `changeme`.
 pub(crate) fn stands_in(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let trimmed = lower.trim_matches(|point: char| !point.is_alphanumeric());
-    trimmed.len() < 16 && NOTHING.contains(&trimmed)
-        || STANDIN_WORDS.as_ref().is_some_and(|words| words.is_match(&lower))
+    let trimmed = value.trim_matches(|point: char| !point.is_alphanumeric());
+    value.starts_with("[redacted")
+        || trimmed.len() < 16 && NOTHING.iter().any(|word| word.eq_ignore_ascii_case(trimmed))
         || matches!(
             value.as_bytes().first(),
             None | Some(b'$' | b'<' | b'{' | b'[' | b'%' | b'@' | b'(' | b'!' | b'*' | b'|' | b'>')
         ) && !value.as_bytes().iter().any(u8::is_ascii_digit)
         || matches!(value.as_bytes(), [b'$', b'{' | b'(' | b'A'..=b'Z' | b'a'..=b'z', ..]) && reference(value)
-        || lower.starts_with("./")
-        || lower.starts_with("~/")
-        || lower.starts_with("../")
+        || value.starts_with("./")
+        || value.starts_with("~/")
+        || value.starts_with("../")
         || monotonous(value)
-        || ascending(&lower)
+        || ascending(value)
+        || STANDIN_WORDS.as_ref().is_some_and(|words| words.is_match(value))
 }
 
 /// Tells whether all of a value after `$` is a name.
@@ -202,13 +202,15 @@ pub(crate) fn monotonous(value: &str) -> bool {
 /// Tells whether a value is a row such as `1234567890` or `abcdefgh`.
 fn ascending(value: &str) -> bool {
     let bytes = value.as_bytes();
-    let steps = bytes
-        .windows(2)
-        .filter(
-            |pair| matches!(**pair, [one, two] if two == one.wrapping_add(1) || (one == b'9' && two == b'0')),
-        )
-        .count();
-    bytes.len() >= 6 && steps * 10 >= (bytes.len() - 1) * 8 && bytes.len() > 8
+    let pairs = bytes.len().saturating_sub(1);
+    let is_step = |pair: &[u8]| {
+        let [one, two] = *pair else { return false };
+        let (one, two) = (one.to_ascii_lowercase(), two.to_ascii_lowercase());
+        two == one.wrapping_add(1) || (one == b'9' && two == b'0')
+    };
+    // Four of five are enough; most values have more breaks than that at once.
+    let breaks = bytes.windows(2).filter(|pair| !is_step(pair)).take(pairs / 5 + 1).count();
+    bytes.len() > 8 && breaks <= pairs / 5
 }
 
 fn distinct(value: &str) -> u32 {
@@ -224,26 +226,39 @@ pub(crate) fn made_up(body: &str) -> bool {
     MADE_UP_WORDS.as_ref().is_some_and(|words| words.is_match(body)) || body.len() >= 8 && distinct(body) <= 4
 }
 
+/// How short a password may be; other credentials are longer.
+pub(crate) const SHORTEST: usize = 6;
+
 /// Tells whether the words around a value and the value itself make a credential.
 pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
     if value.len() < 4 || stands_in(value) || value.contains("[redacted:") || value.contains("[removed:") {
         return false;
     }
-    let letters = value.chars().filter(|point| point.is_alphabetic()).count();
-    let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    let upper = value.bytes().any(|byte| byte.is_ascii_uppercase());
-    let lower = value.bytes().any(|byte| byte.is_ascii_lowercase());
-    let signs = value.chars().filter(|point| !point.is_alphanumeric()).count();
+    let count = |of: fn(&u8) -> bool| value.bytes().map(|byte| usize::from(of(&byte))).sum::<usize>();
+    let digits = count(u8::is_ascii_digit);
+    let (upper, lower) = (count(u8::is_ascii_uppercase) > 0, count(u8::is_ascii_lowercase) > 0);
+    let (letters, signs) = if value.is_ascii() {
+        let letters = count(u8::is_ascii_alphabetic);
+        (letters, value.len() - letters - digits)
+    } else {
+        (
+            value.chars().filter(|point| point.is_alphabetic()).count(),
+            value.chars().filter(|point| !point.is_alphanumeric()).count(),
+        )
+    };
+    // Most tokens have no signs, and so nothing that tells names, paths and programs by them.
+    let solid = value.is_ascii() && signs == 0;
+    let wordy = |value: &str| !(solid && value.len() > LONGEST_WORD) && wordy(value);
     match strength {
         Strength::Password => {
-            if value.len() < 6 || code_like(value) {
+            if value.len() < SHORTEST || !solid && code_like(value) {
                 return false;
             }
             if value.contains(' ') {
                 // A sentence about passwords, unless quoted and not one.
                 return quoted && digits > 0 && !value.contains(". ");
             }
-            digits > 0 && letters + signs > 0 && !version(value)
+            digits > 0 && letters + signs > 0 && (solid || !version(value))
                 || digits >= 6 && letters == 0
                 || signs > 0
                     && letters > 3
@@ -257,13 +272,16 @@ pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
                 || quoted && letters == value.len() && value.len() >= 8 && !names(value)
         }
         Strength::Secret => {
-            if value.len() < 8 || code_like(value) || value.contains(' ') || wordy(value) || version(value) {
+            if value.len() < 8
+                || !solid && (code_like(value) || value.contains(' ') || version(value))
+                || wordy(value)
+            {
                 return false;
             }
             digits > 0
                 && letters > 2
                 && (value.len() >= 12 || upper && lower || digits > 2)
-                && !path_like(value)
+                && (solid || !path_like(value))
                 || value.len() >= 20
                     && upper
                     && lower
@@ -280,12 +298,13 @@ pub(crate) fn convinces(value: &str, strength: Strength, quoted: bool) -> bool {
         }
         Strength::Weak => {
             value.len() >= 16
-                && !code_like(value)
-                && !value.contains(' ')
+                && (solid
+                    || !code_like(value)
+                        && !value.contains(' ')
+                        && !version(value)
+                        && !path_like(value)
+                        && !is_uuid(value))
                 && !wordy(value)
-                && !version(value)
-                && !path_like(value)
-                && !is_uuid(value)
                 && (digits > 1 && letters > 3 || value.len() >= 24 && upper && lower && scattered(value))
                 && entropy(value) > 3.0
         }
@@ -343,16 +362,17 @@ fn code_like(value: &str) -> bool {
         || bytes.iter().all(|byte| byte.is_ascii_punctuation())
 }
 
+const LONGEST_WORD: usize = 14;
+
 /// Tells whether a value is words and small numbers, joined by signs.
 pub(crate) fn wordy(value: &str) -> bool {
     value.split(['-', '_', '.', '/', ':', ',', '@', ' ']).all(|part| {
-        part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit())
-            || part.len() <= 14 && part.bytes().all(|byte| byte.is_ascii_lowercase())
-            || part.len() <= 14
-                && part.bytes().skip(1).all(|byte| byte.is_ascii_lowercase())
-                && part.len() > 2
-            || part.len() <= 14 && part.bytes().all(|byte| byte.is_ascii_uppercase())
-            || part.len() <= 4
+        if part.len() > LONGEST_WORD {
+            return false;
+        }
+        part.len() <= 4
+            || part.bytes().skip(1).all(|byte| byte.is_ascii_lowercase())
+            || part.bytes().all(|byte| byte.is_ascii_uppercase())
             || numbered(part)
     })
 }

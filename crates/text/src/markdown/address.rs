@@ -18,30 +18,26 @@ pub(super) enum Danger {
 pub(super) fn danger(address: &str) -> Option<Danger> {
     let address = address.trim();
     // Renderers skip white space in schemes.
-    let scheme: String = address
-        .chars()
-        .take(40)
-        .filter(|point| !point.is_whitespace())
-        .take(24)
-        .map(|point| point.to_ascii_lowercase())
-        .collect();
-    if scheme.starts_with("javascript:") || scheme.starts_with("vbscript:") {
+    let scheme = || {
+        let head = address.chars().take(40).filter(|point| !point.is_whitespace()).take(24);
+        head.map(|point| point.to_ascii_lowercase())
+    };
+    let starts = |name: &str| scheme().take(name.len()).eq(name.chars());
+    if starts("javascript:") || starts("vbscript:") {
         return Some(Danger::Runs);
     }
-    if scheme.starts_with("data:") {
-        return (!raster(&scheme)).then_some(Danger::Holds);
+    if starts("data:") {
+        return (!raster(&scheme().collect::<String>())).then_some(Danger::Holds);
     }
     external(address).then(|| carries(address)).filter(|carries| *carries).map(|_| Danger::Carries)
 }
 
 /// Tells whether an address leads to another host.
 pub(super) fn external(address: &str) -> bool {
-    let head: String = address.trim().chars().take(8).map(|point| point.to_ascii_lowercase()).collect();
-    head.starts_with("http:")
-        || head.starts_with("https:")
-        || head.starts_with("//")
-        || head.starts_with("\\\\")
-        || head.starts_with("ftp:")
+    let address = address.trim().as_bytes();
+    ["http:", "https:", "//", "\\\\", "ftp:"].iter().any(|start| {
+        address.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
+    })
 }
 
 /// Pictures, sounds and fonts are only themselves.
@@ -91,8 +87,8 @@ fn carries(address: &str) -> bool {
         Some(sign) => (address.get(..sign).unwrap_or_default(), address.get(sign + 1..).unwrap_or_default()),
         None => (address, ""),
     };
-    let template =
-        ["{", "%7b", "${", "<", "[", "%5b"].iter().any(|sign| query.to_ascii_lowercase().contains(sign));
+    let lower = query.to_ascii_lowercase();
+    let template = ["{", "%7b", "${", "<", "[", "%5b"].iter().any(|sign| lower.contains(sign));
     let pairs = query.split(['&', ';', '#']).any(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or(("", pair));
         TELLING.iter().any(|word| name.eq_ignore_ascii_case(word)) && !value.is_empty() || dense(value, 20)

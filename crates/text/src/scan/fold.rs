@@ -46,19 +46,23 @@ pub(crate) fn fold(raw: &str) -> Folded {
 
 /// The common case, a byte at a time.
 fn fold_ascii(raw: &str) -> Folded {
-    let mut text = String::with_capacity(raw.len());
-    let mut map = Vec::with_capacity(raw.len() + 1);
-    let mut spaced = false;
-    for (at, byte) in raw.bytes().enumerate() {
+    let (mut text, mut map) = (vec![0; raw.len()], vec![0; raw.len()]);
+    let (mut count, mut spaced) = (0, false);
+    for (at, byte) in (0_u32..).zip(raw.bytes()) {
         let is_space = byte.is_ascii_whitespace();
-        if is_space && spaced || !is_space && byte.is_ascii_control() {
-            continue;
+        // Written over by the next unless it counts, so that no branch has to be guessed.
+        if let (Some(folded), Some(place)) = (text.get_mut(count), map.get_mut(count)) {
+            *folded = if is_space { b' ' } else { byte.to_ascii_lowercase() };
+            *place = at;
         }
-        spaced = is_space;
-        text.push(char::from(if is_space { b' ' } else { byte.to_ascii_lowercase() }));
-        map.push(offset(at));
+        let is_kept = if is_space { !spaced } else { !byte.is_ascii_control() };
+        spaced = if is_kept { is_space } else { spaced };
+        count += usize::from(is_kept);
     }
-    Folded { text, map }
+    text.truncate(count);
+    map.truncate(count);
+    // ASCII is always text.
+    Folded { text: String::from_utf8(text).unwrap_or_default(), map }
 }
 
 fn fold_any(raw: &str) -> Folded {

@@ -241,9 +241,10 @@ pub(crate) fn sentences(raw: &str) -> Vec<Range<usize>> {
         }
     };
     for (at, byte) in bytes.iter().enumerate() {
-        let next = bytes.get(at + 1).copied().unwrap_or(b'\n');
         match byte {
-            b'.' | b'!' | b'?' if next.is_ascii_whitespace() && !abbreviated(bytes, at) => {
+            b'.' | b'!' | b'?'
+                if bytes.get(at + 1).is_none_or(u8::is_ascii_whitespace) && !abbreviated(bytes, at) =>
+            {
                 end_at(at + 1, &mut start);
             }
             b'\n' if begins_item(bytes, at + 1) => end_at(at + 1, &mut start),

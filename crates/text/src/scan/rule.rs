@@ -197,6 +197,25 @@ pub(crate) const RULES: &[Rule] = &[
     rule("say.around-call", Family::Steering, 30, &[(CALL, 0), (NAMED, 20), (SAY, 120)], "calls another tool and dictates what to say"),
 ];
 
+/// For each rule, the meanings that no other can stand for: a sentence without all of them is not looked at.
+#[expect(clippy::indexing_slicing, reason = "an index out of range would not compile")]
+pub(crate) const NEEDS: [Concepts; RULES.len()] = {
+    let mut needs = [0; RULES.len()];
+    let mut rule = 0;
+    while rule < RULES.len() {
+        let mut step = 0;
+        while step < RULES[rule].steps.len() {
+            let wanted = RULES[rule].steps[step].0;
+            if wanted.count_ones() == 1 {
+                needs[rule] |= wanted;
+            }
+            step += 1;
+        }
+        rule += 1;
+    }
+    needs
+};
+
 /// Looks for a rule among the hits of one sentence; returns what it covers.
 ///
 /// Of all places where a step can end, the last before a hit is the nearest, so one pass over the hits does for a step.

@@ -92,8 +92,7 @@ fn rotated(byte: u8) -> u8 {
 
 /// Finds a phrase between whose letters stands anything at all; returns its place in the raw text.
 pub(crate) fn phrase(folded: &Folded) -> Option<(Range<usize>, Way)> {
-    let mut letters = Vec::with_capacity(folded.text.len());
-    letters.extend(folded.text.bytes().filter_map(letter));
+    let letters = letters(folded.text.as_bytes());
     let automaton = HEADS.automaton.as_ref()?;
     let (found, way) = automaton.find_iter(&letters).find_map(|head| {
         let (way, is_whole) = *HEADS.kinds.get(head.pattern().as_usize())?;
@@ -118,6 +117,33 @@ pub(crate) fn phrase(folded: &Folded) -> Option<(Range<usize>, Way)> {
     Some((folded.raw(&(start..end)), way))
 }
 
+/// Returns the letters of a text, written without a branch for each byte: every third is none, in no order.
+#[expect(clippy::indexing_slicing, reason = "a byte is within 256")]
+fn letters(text: &[u8]) -> Vec<u8> {
+    const LETTERS: [u8; 256] = {
+        let mut letters = [0; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            if let Some(read) = letter(byte as u8) {
+                letters[byte] = read;
+            }
+            byte += 1;
+        }
+        letters
+    };
+    let mut letters = vec![0; text.len()];
+    let mut count = 0;
+    for byte in text {
+        let read = LETTERS[usize::from(*byte)];
+        if let Some(slot) = letters.get_mut(count) {
+            *slot = read;
+        }
+        count += usize::from(read != 0);
+    }
+    letters.truncate(count);
+    letters
+}
+
 /// Returns how much of what follows a verb completes a phrase.
 fn rest(letters: impl Iterator<Item = u8>) -> Option<usize> {
     let tail: Vec<u8> = letters.take(40).collect();
@@ -129,7 +155,7 @@ fn rest(letters: impl Iterator<Item = u8>) -> Option<usize> {
 }
 
 /// Reads a letter, or a digit or sign that is written for one.
-fn letter(byte: u8) -> Option<u8> {
+const fn letter(byte: u8) -> Option<u8> {
     match byte {
         b'a'..=b'z' => Some(byte),
         b'0' => Some(b'o'),

@@ -175,6 +175,14 @@ fn found_one_level_of_encoding_down() {
 }
 
 #[test]
+fn a_bot_token_is_redacted_on_its_own() {
+    let token = format!("{}.Cl2FMQ.{}", base64(b"198622483471925248"), drawn(ALNUM, 27, 11));
+    for text in [token.clone(), format!("see {token} there"), format!("bot={token}\n")] {
+        assert_eq!(clean(&text).text, text.replace(&token, "[redacted: discord-token]"));
+    }
+}
+
+#[test]
 fn what_only_looks_like_one_stays() {
     let (sha, uuid) = (drawn(HEX, 40, 1), "3f2b8c1e-9d47-4a6b-8e21-0c5d7f9a1b34");
     let hash = base64(drawn(ALNUM, 64, 4).replace('a', "\u{e9}").as_bytes());
