@@ -3,18 +3,18 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ringfence_e2e::{Attempt, Ends, Probe, Proof, Scene};
 
 use crate::binary;
+use crate::process::{Ended, collected, drained, finished, waited};
 use crate::session::Session;
 use crate::sys;
-use crate::verdict::{Ended, Verdict, judge, length};
+use crate::verdict::{Verdict, judge, length};
 use crate::weak;
 
 /// How the probe is started.
@@ -39,9 +39,6 @@ impl Column<'_> {
         pairs.flatten().copied().collect()
     }
 }
-
-/// Longer than any probe takes.
-const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Runs a probe and judges it.
 pub(crate) fn run(session: &Session, column: Column<'_>, probe: &Probe) -> Verdict {
@@ -248,54 +245,6 @@ fn blob(content: &str) -> String {
     let hash = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     let (folder, name) = hash.trim().split_at(2);
     format!("{folder}/{name}")
-}
-
-/// Runs to the end, or to the end of patience.
-pub(crate) fn finished(command: &mut Command) -> Ended {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let stdout = drained(child.stdout.take().unwrap());
-    let stderr = drained(child.stderr.take().unwrap());
-    let code = waited(&mut child);
-    Ended { code, stdout: collected(stdout), stderr: collected(stderr) }
-}
-
-/// What was read; what a survivor holds open is not waited for.
-fn collected(reader: thread::JoinHandle<Vec<u8>>) -> String {
-    let start = Instant::now();
-    while !reader.is_finished() {
-        if start.elapsed() > Duration::from_secs(5) {
-            return "(a survivor holds it open)".to_owned();
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    String::from_utf8_lossy(&reader.join().unwrap()).into_owned()
-}
-
-fn drained(mut from: impl Read + Send + 'static) -> thread::JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let mut block = [0; 4096];
-        // A terminal whose other side is closed answers with an error.
-        while let Ok(count @ 1..) = from.read(&mut block) {
-            bytes.extend_from_slice(&block[..count]);
-        }
-        bytes
-    })
-}
-
-fn waited(child: &mut Child) -> Option<i32> {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return Some(status.code().unwrap_or_else(|| 128 + status.signal().unwrap()));
-        }
-        if start.elapsed() > PATIENCE {
-            sys::kill(child.id());
-            child.wait().unwrap();
-            return None;
-        }
-        thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// Runs with a terminal on all three descriptors.

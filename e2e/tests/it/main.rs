@@ -8,9 +8,17 @@
 
 mod binary;
 mod cell;
+mod check;
+mod leak;
 mod matrix;
+mod orphan;
+mod place;
+mod process;
+mod program;
 mod report;
 mod session;
+mod signal;
+mod stage;
 mod sys;
 mod table;
 mod user;

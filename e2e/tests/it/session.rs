@@ -12,6 +12,7 @@ use ringfence_e2e::{Scene, TOKEN_PREFIX};
 use tempfile::TempDir;
 
 use crate::binary;
+use crate::place;
 use crate::sys;
 use crate::user::User;
 
@@ -35,7 +36,7 @@ impl Session {
     /// Makes the world, or `None` when the tests cannot run as that user.
     pub(crate) fn new(user: User) -> Option<Self> {
         let ids = user.ids()?;
-        let folder = tempfile::Builder::new().prefix("rf-e2e-").tempdir_in(base()).unwrap();
+        let folder = tempfile::Builder::new().prefix("rf-e2e-").tempdir_in(place::base()).unwrap();
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let path = |name: &str| folder.path().join(name);
         let name = folder.path().file_name().unwrap().to_str().unwrap().to_owned();
@@ -44,11 +45,9 @@ impl Session {
             fs::create_dir(path(name)).unwrap();
         }
         fs::copy(binary::probe(), path("bin/probe")).unwrap();
-        // The ordinary user may not be able to read where it was built, and firejail starts nothing in `/tmp`.
-        fs::copy(binary::ringfence(), path("bin/ringfence")).unwrap();
         let secret = path("canary/secret");
         fs::write(&secret, &token).unwrap();
-        own(folder.path(), ids);
+        place::own(folder.path(), ids);
 
         let mut canary = user
             .command(path("bin/probe").to_str().unwrap())
@@ -102,7 +101,7 @@ impl Session {
             user,
             token,
             scene,
-            ringfence: path("bin/ringfence"),
+            ringfence: place::ringfence(),
             ids,
             canary,
             leaked,
@@ -126,7 +125,7 @@ impl Session {
 
     /// Gives everything below a path to the session's user.
     pub(crate) fn own(&self, path: &Path) {
-        own(path, self.ids);
+        place::own(path, self.ids);
     }
 
     /// Repositories that cells copy.
@@ -177,26 +176,6 @@ impl Drop for Session {
         let _removed = fs::remove_file(format!("/dev/shm/{}", self.name()));
         if !std::thread::panicking() {
             assert!(ended.unwrap().success(), "the canary could not tidy up");
-        }
-    }
-}
-
-/// Where sessions live: a place that the ordinary user can read, that no sandbox has of its own (`/tmp`, `/var/tmp`) and
-/// that firejail does not make read-only (`/var`).
-fn base() -> PathBuf {
-    if sys::uid() != 0 {
-        return PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    }
-    let base = PathBuf::from("/opt/rf-e2e");
-    fs::create_dir_all(&base).unwrap();
-    base
-}
-
-fn own(path: &Path, (uid, gid): (u32, u32)) {
-    lchown(path, Some(uid), Some(gid)).unwrap();
-    if fs::symlink_metadata(path).unwrap().is_dir() {
-        for entry in fs::read_dir(path).unwrap() {
-            own(&entry.unwrap().path(), (uid, gid));
         }
     }
 }

@@ -50,8 +50,13 @@ pub(crate) fn terminal() -> (File, OwnedFd, PathBuf) {
 
 /// Kills a process at once.
 pub(crate) fn kill(pid: u32) {
+    signal(pid, libc::SIGKILL);
+}
+
+/// Sends a signal to a process.
+pub(crate) fn signal(pid: u32, number: i32) {
     // SAFETY: `kill` has no demands; the caller's child is not reaped yet, so the number is still its own.
-    unsafe { libc::kill(libc::pid_t::try_from(pid).unwrap(), libc::SIGKILL) };
+    unsafe { libc::kill(libc::pid_t::try_from(pid).unwrap(), number) };
 }
 
 /// Who runs the tests.

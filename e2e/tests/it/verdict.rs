@@ -5,6 +5,8 @@ use std::{fmt, fs};
 
 use ringfence_e2e::{Ends, PAYLOAD, Probe, Proof, Scene};
 
+use crate::process::Ended;
+
 /// What became of a probe.
 #[derive(Clone, Debug)]
 pub(crate) enum Verdict {
@@ -28,21 +30,6 @@ impl fmt::Display for Verdict {
             Self::Weak(reason) => ("weak", reason),
         };
         write!(formatter, "{word}: {}", reason.chars().take(160).collect::<String>())
-    }
-}
-
-/// How a run ended.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    /// The exit code; 128 and the number when the command itself was killed; `None` when it never ended.
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-impl Ended {
-    fn line(&self, word: &str) -> Option<&str> {
-        self.stdout.lines().find_map(|line| line.trim().strip_prefix(word))
     }
 }
 

@@ -34,9 +34,10 @@ pub(crate) fn reason(list: &[(&str, &str, &'static str)], column: &str, probe: &
 
 #[test]
 fn native_has_no_weak_cell() {
-    let names: Vec<&str> = ringfence_e2e::probes().map(|probe| probe.name).collect();
+    let checks = crate::check::checks().map(|check| check.name);
+    let names: Vec<&str> = ringfence_e2e::probes().map(|probe| probe.name).chain(checks).collect();
     for (columns, probe, why) in WEAK.iter().chain(REFUSED) {
         assert!(!columns.starts_with("native"), "{probe}: {why}");
-        assert!(names.contains(probe), "there is no probe `{probe}`");
+        assert!(names.contains(probe), "there is no `{probe}`");
     }
 }

@@ -83,10 +83,12 @@ fn etc_passwd(_: &Scene) -> Outcome {
     }
 }
 
-fn root_list(_: &Scene) -> Outcome {
+fn root_list(scene: &Scene) -> Outcome {
+    // The folder around what is granted must be there.
+    let granted = scene.text("work")?;
     let seen: Vec<&str> = ["/root", "/home", "/boot", "/srv", "/opt", "/mnt"]
         .into_iter()
-        .filter(|path| Path::new(path).exists())
+        .filter(|path| !Path::new(granted).starts_with(path) && Path::new(path).exists())
         .collect();
     if seen.is_empty() { confined("none of the host's folders") } else { Ok(seen.join(" ")) }
 }
