@@ -27,7 +27,7 @@ pub(crate) enum Column<'a> {
 impl Column<'_> {
     /// Whether the backend refuses what the probe asks for.
     fn refuses(self, probe: &Probe) -> bool {
-        matches!(self, Self::Backend(name) if weak::reason(weak::REFUSED, name, probe.name).is_some())
+        matches!(self, Self::Backend(name) if weak::refuses(name, probe.name))
     }
 
     /// The probe's flags, without a limit that the backend cannot keep and that is not what the probe is about.

@@ -10,7 +10,8 @@ use crate::matrix::{alone, asked, wanted};
 use crate::report::Report;
 use crate::stage::{Stage, Work};
 use crate::user::User;
-use crate::{orphan, program, signal, weak};
+use crate::weak::{self, Loses};
+use crate::{orphan, program, signal};
 
 /// One thing that must work.
 #[derive(Clone, Copy, Debug)]
@@ -133,12 +134,12 @@ fn column(backend: &'static str, user: User) {
                     // A check that cannot go on is one that fails, not the end of the column.
                     let done = catch_unwind(AssertUnwindSafe(|| check.run(&stage)))
                         .unwrap_or_else(|_| Err("it panicked".to_owned()));
-                    let (line, right) = match (done, weak::reason(weak::WEAK, &stage.title(), check.name)) {
-                        (Ok(()), None) => ("works".to_owned(), Ok(())),
-                        (Ok(()), Some(_)) => {
-                            ("works".to_owned(), Err("take it off the weak list".to_owned()))
+                    let (line, right) = match (done, weak::known(&stage.title(), check.name)) {
+                        (Ok(()), Some(weak)) if weak.loses == Loses::Always => {
+                            ("works".to_owned(), Err("take it off the list of weak cells".to_owned()))
                         }
-                        (Err(why), Some(reason)) => (format!("weak: {reason} [{why}]"), Ok(())),
+                        (Ok(()), _) => ("works".to_owned(), Ok(())),
+                        (Err(why), Some(weak)) => (format!("weak: {} [{why}]", weak.why), Ok(())),
                         (Err(why), None) => (format!("FAILS: {why}"), Err("must work".to_owned())),
                     };
                     report.lock().unwrap().add(check.name, line, begun.elapsed(), right);

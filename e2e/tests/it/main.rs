@@ -1,7 +1,8 @@
 //! The real command against real escapes, and the programs that must work inside.
 //!
 //! `RINGFENCE_TEST_BACKENDS` names the backends that must be there (comma list, `native` when unset); one that is
-//! named and missing fails. `RINGFENCE_BIN` names the command when it is not the one of this workspace.
+//! named and missing fails. `RINGFENCE_BIN` names the command when it is not the one of this workspace,
+//! `RINGFENCE_TEST_PROBES` one or some cells by a part of their names; `RINGFENCE_TEST_FAST=1` runs less.
 
 #![cfg(test)]
 #![expect(unsafe_code, reason = "terminals and inherited descriptors have no safe interface")]

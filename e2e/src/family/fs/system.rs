@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::device::many;
@@ -40,12 +41,7 @@ pub(crate) const PROBES: &[Probe] = &[
         .word(),
     Probe::new("fs::proc_kcore", |_| some("/proc/kcore")).needs(Needs::RootAndKernel).word(),
     Probe::new("fs::proc_kallsyms", |_| kallsyms()).needs(Needs::RootAndKernel).word(),
-    Probe::new("fs::proc_kmsg", |_| {
-        fs::File::open("/proc/kmsg")?;
-        Ok("the kernel's log".to_owned())
-    })
-    .needs(Needs::RootAndKernel)
-    .word(),
+    Probe::new("fs::proc_kmsg", |_| kernel_log()).needs(Needs::RootAndKernel).word(),
     Probe::new("fs::proc_timer_list", |_| some("/proc/timer_list")).needs(Needs::RootAndKernel).word(),
     Probe::new("fs::proc_slabinfo", |_| some("/proc/slabinfo")).needs(Needs::RootAndKernel).word(),
     Probe::new("fs::proc_keys", |scene| {
@@ -91,6 +87,17 @@ fn root_list(scene: &Scene) -> Outcome {
         .filter(|path| !Path::new(granted).starts_with(path) && Path::new(path).exists())
         .collect();
     if seen.is_empty() { confined("none of the host's folders") } else { Ok(seen.join(" ")) }
+}
+
+/// Reading would wait for the next message, and take it from whoever keeps the log: having it open is enough, if it is
+/// the kernel's and not a stand-in.
+fn kernel_log() -> Outcome {
+    let log = fs::File::open("/proc/kmsg")?.metadata()?;
+    if log.dev() == fs::metadata("/proc/self/status")?.dev() {
+        Ok("the kernel's log".to_owned())
+    } else {
+        confined("another file in its place")
+    }
 }
 
 /// Writes back what is there, so that nothing changes.

@@ -66,6 +66,11 @@ pub(crate) const CHECKS: &[Check] = &[
     Check::call("curl::no_network", curl_fails),
     Check::call("shell::grant_in_tmp", |work| granted(work, "/tmp")),
     Check::call("shell::grant_in_var_tmp", |work| granted(work, "/var/tmp")),
+    Check::call("shell::program_in_a_writable_folder", |work| {
+        fs::copy("/usr/bin/echo", work.path("say")).unwrap();
+        work.stage.own(&work.folder);
+        work.run(&[], &["{work}/say", "said"]).must(0, "said")
+    }),
     Check::steps("shell::scratch", &[
         ok(&["--exec", "ls"], &["sh", "-c", "echo x > /tmp/a && echo y > $HOME/b && ls /tmp"], "a\nb"),
     ]),
