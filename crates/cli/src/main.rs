@@ -51,6 +51,7 @@ fn main() -> ExitCode {
     if let Some(failed) = sandbox::inner_stage() {
         return failed;
     }
+    sandbox::begin_early();
     let arguments = Arguments::parse();
     let mut out = std::io::stdout().lock();
     let place = load::Place { policy: arguments.policy, workspace: arguments.workspace };

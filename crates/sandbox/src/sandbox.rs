@@ -1,7 +1,5 @@
 //! A backend together with what is known of this machine.
 
-use std::sync::OnceLock;
-
 use crate::backend::{Backend, Tier};
 use crate::error::SandboxError;
 use crate::host::Platform;
@@ -41,8 +39,7 @@ impl Sandbox {
     ///
     /// A path or program is missing, or the specification cannot be enforced.
     pub fn plan(&self, spec: &Spec) -> Result<Plan, SandboxError> {
-        static PLATFORM: OnceLock<Platform> = OnceLock::new();
-        Plan::new(spec, &Seen::look(spec, PLATFORM.get_or_init(Platform::survey))?)
+        Plan::new(spec, &Seen::look(spec, Platform::of_this_machine())?)
     }
 
     /// Runs a command to its end.

@@ -16,20 +16,19 @@ use crate::linux::launch::{Launcher, PlanSteps, Started};
 use crate::linux::op::Op;
 use crate::linux::prepare::{User, base_steps, closing_steps, command_steps, plan_steps};
 use crate::linux::supervise::{Bounds, Process, watch};
-use crate::plan::{Entry, Plan};
+use crate::host::Platform;
+use crate::plan::{Entry, Plan, base};
 use crate::quarantine::quarantine;
 use crate::report::{Ending, Report, Usage};
 use crate::step::Step;
 use crate::stream::Streams;
 
 /// What every sandbox with the same base begins with.
-type Base = (Vec<Entry>, Arc<[Op]>);
+type Base = (Vec<Entry>, User, Arc<[Op]>);
 
 /// Namespaces, a root of its own, Landlock and seccomp, without any helper program.
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Native {
-    /// The steps that every sandbox with the same base begins with.
-    prepared: Mutex<Vec<Base>>,
     ready: usize,
 }
 
@@ -56,25 +55,27 @@ impl Native {
         Ok(())
     }
 
-    fn base(&self, plan: &Plan, user: User) -> Result<Arc<[Op]>, SandboxError> {
-        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, ops)) = prepared.iter().find(|(base, _)| *base == plan.base) {
-            return Ok(Arc::clone(ops));
-        }
-        let ops: Arc<[Op]> = base_steps(&plan.base, user)?.into();
-        prepared.push((plan.base.clone(), Arc::clone(&ops)));
-        drop(prepared);
-        if self.ready > 0 {
-            Launcher::of_process()?.keep_ready(&ops, self.ready);
-        }
-        Ok(ops)
+    /// Begins to make the namespaces of the next sandbox, before it is known what it will be for.
+    ///
+    /// # Errors
+    ///
+    /// The launcher thread could not be started.
+    pub fn begin() -> Result<(), SandboxError> {
+        let base = base(Platform::of_this_machine(), false);
+        Launcher::of_process()?.begin(&steps_of(&base, User::current())?)
     }
 }
 
-impl std::fmt::Debug for Native {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Native").field("ready", &self.ready).finish_non_exhaustive()
+/// Returns the steps that every sandbox with this base begins with, made once.
+fn steps_of(base: &[Entry], user: User) -> Result<Arc<[Op]>, SandboxError> {
+    static KNOWN: Mutex<Vec<Base>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((.., ops)) = known.iter().find(|(entries, by, _)| entries == base && *by == user) {
+        return Ok(Arc::clone(ops));
     }
+    let ops: Arc<[Op]> = base_steps(base, user)?.into();
+    known.push((base.to_vec(), user, Arc::clone(&ops)));
+    Ok(ops)
 }
 
 impl Sealed for Native {}
@@ -93,7 +94,15 @@ impl Backend for Native {
         let begun = Instant::now();
         // The namespaces are made while the rest is prepared.
         let launcher = Launcher::of_process()?;
-        let coming = launcher.set(&self.base(plan, user)?)?;
+        let base = steps_of(&plan.base, user)?;
+        let ready = (self.ready > 0).then(|| {
+            launcher.keep_ready(&base, self.ready);
+            launcher.ready_set(&base)
+        });
+        let coming = match ready.flatten() {
+            Some(ready) => ready,
+            None => launcher.set(&base)?,
+        };
         let mut cgroups = Cgroups::for_user(user.outside.0, &plan.limits);
         let (extra, limits) = divide(plan, counting(user), cgroups.as_ref(), Watching::Tree)?;
         let doors = cgroups.as_mut().map(Cgroups::take_doors).unwrap_or_default();

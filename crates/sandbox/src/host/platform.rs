@@ -1,6 +1,7 @@
 //! The small part of the system that every program needs: loader, shared libraries, certificates, time zones.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::path::{Found, Kind, find};
 
@@ -67,8 +68,13 @@ const PROC_MACHINE: &[&str] = &[
 const ROOT_LINKS: &[&str] = &["/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin"];
 
 impl Platform {
-    /// Looks at this machine.
-    pub fn survey() -> Self {
+    /// Returns what this machine has, looked at once.
+    pub fn of_this_machine() -> &'static Self {
+        static PLATFORM: OnceLock<Platform> = OnceLock::new();
+        PLATFORM.get_or_init(Self::survey)
+    }
+
+    fn survey() -> Self {
         let mut platform = Self::default();
         for link in ROOT_LINKS {
             if let Ok(target) = std::fs::read_link(link) {

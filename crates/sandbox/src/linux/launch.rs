@@ -195,7 +195,12 @@ impl Started {
 pub(crate) struct Launcher {
     jobs: std::sync::mpsc::Sender<Job>,
     ready: Arc<Ready>,
+    /// A set that was begun before anybody asked for it.
+    early: Mutex<Option<(Arc<[Op]>, Answer)>>,
 }
+
+/// Where a set arrives when it is made.
+type Answer = Receiver<Result<Set, SandboxError>>;
 
 struct Ready {
     sets: Mutex<Sets>,
@@ -238,20 +243,31 @@ impl Launcher {
         let ready = Arc::new(Ready { sets: Mutex::default(), added: Condvar::new() });
         let shared = Arc::clone(&ready);
         std::thread::Builder::new().name("ringfence-launcher".into()).spawn(move || work(&inbox, &shared))?;
-        Ok(Self { jobs, ready })
+        Ok(Self { jobs, ready, early: Mutex::default() })
     }
 
-    /// Keeps `count` sets ready for sandboxes with this base; 0 keeps none.
+    /// Keeps `count` sets ready for sandboxes with this base.
     pub(crate) fn keep_ready(&self, base: &Arc<[Op]>, count: usize) {
         let mut sets = lock(&self.ready.sets);
+        let same = sets.base.as_ref().is_some_and(|known| Arc::ptr_eq(known, base));
+        if same && sets.wanted == count {
+            return;
+        }
         sets.wanted = count;
         sets.base = Some(Arc::clone(base));
         sets.failed = false;
-        let surplus = if count == 0 { std::mem::take(&mut sets.waiting) } else { VecDeque::new() };
+        let surplus = if same { VecDeque::new() } else { std::mem::take(&mut sets.waiting) };
         drop(sets);
         drop(surplus);
         // The thread lives as long as the process.
         let _sent = self.jobs.send(Job::Refill);
+    }
+
+    /// Begins to make a set for the next sandbox with this base.
+    pub(crate) fn begin(&self, base: &Arc<[Op]>) -> Result<(), SandboxError> {
+        let answer = self.clone_set(base, NAMESPACES)?;
+        *self.early.lock().unwrap_or_else(PoisonError::into_inner) = Some((Arc::clone(base), answer));
+        Ok(())
     }
 
     /// Makes up for the sets that were used. Called when a command has ended: making one takes locks that starting takes.
@@ -267,25 +283,26 @@ impl Launcher {
 
     /// Waits until as many sets are ready as were asked for.
     pub(crate) fn wait_ready(&self) {
+        self.refill();
         let sets = lock(&self.ready.sets);
         let enough = |sets: &mut Sets| sets.waiting.len() < sets.wanted && !sets.failed;
         drop(self.ready.added.wait_while(sets, enough).unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Takes a set that is ready, or begins to have one made.
-    pub(crate) fn set(&self, base: &Arc<[Op]>) -> Result<Coming, SandboxError> {
+    /// Takes a set that is ready, if there is one.
+    pub(crate) fn ready_set(&self, base: &Arc<[Op]>) -> Option<Coming> {
         let mut sets = lock(&self.ready.sets);
-        let pooled = sets.base.as_ref().is_some_and(|known| Arc::ptr_eq(known, base));
-        if pooled && sets.wanted > 0 {
-            let taken = sets.waiting.pop_front();
-            drop(sets);
-            if let Some(set) = taken {
-                return Ok(Coming::Here(set));
-            }
-        } else {
-            drop(sets);
+        let same = sets.base.as_ref().is_some_and(|known| Arc::ptr_eq(known, base));
+        sets.waiting.pop_front().filter(|_| same).map(Coming::Here)
+    }
+
+    /// Has a set made, unless one was begun already.
+    pub(crate) fn set(&self, base: &Arc<[Op]>) -> Result<Coming, SandboxError> {
+        let early = self.early.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match early {
+            Some((known, answer)) if Arc::ptr_eq(&known, base) => Ok(Coming::Awaited(answer)),
+            _ => self.clone_set(base, NAMESPACES).map(Coming::Awaited),
         }
-        self.clone_set(base, NAMESPACES).map(Coming::Awaited)
     }
 
     /// Has a process made that stays in the namespaces of this one, to become a helper program.
@@ -293,11 +310,7 @@ impl Launcher {
         self.clone_set(base, 0).map(Coming::Awaited)?.wait()
     }
 
-    fn clone_set(
-        &self,
-        base: &Arc<[Op]>,
-        namespaces: u64,
-    ) -> Result<Receiver<Result<Set, SandboxError>>, SandboxError> {
+    fn clone_set(&self, base: &Arc<[Op]>, namespaces: u64) -> Result<Answer, SandboxError> {
         let (answer, answered) = sync_channel(1);
         self.jobs.send(Job::Clone(Arc::clone(base), namespaces, answer)).map_err(|_| gone())?;
         Ok(answered)
@@ -307,7 +320,7 @@ impl Launcher {
 /// A set that is here or is being made.
 pub(crate) enum Coming {
     Here(Set),
-    Awaited(Receiver<Result<Set, SandboxError>>),
+    Awaited(Answer),
 }
 
 impl Coming {

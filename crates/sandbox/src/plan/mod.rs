@@ -16,6 +16,7 @@ use ringfence_policy::Limits;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use build::Seen;
+pub(crate) use build::base;
 pub use landlock::{Landlock, Rule};
 
 use crate::host::Identity;
