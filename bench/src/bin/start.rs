@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ringfence::sandbox::{Ending, Native, Plan, Sandbox, Spec, Streams};
+use ringfence::sandbox::{Ending, Entry, Native, Plan, Sandbox, Spec, Streams};
 
 const ROUNDS: usize = 300;
 const WARM_UP: usize = 10;
@@ -72,6 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             |peer: &str| p50(peer).map_or_else(|| "-".to_owned(), |peer| format!("{:.2}", median / peer));
         println!("{name:<28} {median:>8.0} {slow:>8.0} {:>9} {:>8}", over(PLAIN), over(BWRAP));
     }
+    memory()?;
     println!("aims: native ≤ 0.5 × bwrap and ≤ 3.5 × plain; ready ≤ 2.2 × plain; command ≤ 1.0 × bwrap");
     Ok(())
 }
@@ -86,7 +87,8 @@ fn subjects(own: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
     let plan = cold.plan(&spec)?;
     let ready = Sandbox::new(Native::new().keep_ready(2));
     let again = plan.clone();
-    subjects.push(Subject::new("native, from nothing", move || confined(&cold, &plan)));
+    let first = plan.clone();
+    subjects.push(Subject::new("native, from nothing", move || confined(&cold, &first)));
     // Sets are made up for between calls, as they are when an agent thinks.
     let wait = || Native::new().wait_ready().map_err(Into::into);
     let act = move || confined(&ready, &again);
@@ -104,7 +106,7 @@ fn subjects(own: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
         println!("(no `ringfence` beside this program: build it with `cargo build --release`)");
     }
     if Path::new("/usr/bin/bwrap").exists() {
-        subjects.push(Subject::new(BWRAP, || spawn(bwrap())));
+        subjects.push(Subject::new(BWRAP, move || spawn(bwrap(&plan))));
     }
     if Path::new("/usr/bin/firejail").exists() && spawn(firejail()).is_ok() {
         subjects.push(Subject::new("firejail", || spawn(firejail())));
@@ -112,18 +114,36 @@ fn subjects(own: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
     Ok(subjects)
 }
 
-/// The same isolation with bwrap, as far as it goes: it has no Landlock, no seccomp and no limits here.
-fn bwrap() -> Command {
+/// The same root, namespaces and environment with bwrap. It has no Landlock, no seccomp and no limits here.
+fn bwrap(plan: &Plan) -> Command {
     let mut command = Command::new("/usr/bin/bwrap");
     command.args(["--unshare-all", "--new-session", "--die-with-parent", "--clearenv", "--cap-drop", "ALL"]);
-    command.args(["--dir", "/usr/bin", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib"]);
-    command.args(["--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]);
-    for path in
-        ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/etc/ssl", "/usr/share/zoneinfo", "/usr/bin/true"]
-    {
-        command.args(["--ro-bind", path, path]);
+    command.args(["--dev", "/dev"]);
+    for entry in plan.base.iter().chain(&plan.root).filter(|entry| !entry.path().starts_with("/dev")) {
+        let path = entry.path();
+        match entry {
+            Entry::Bind { access, .. } => {
+                command.arg(if access.write { "--bind" } else { "--ro-bind" }).arg(path).arg(path);
+            }
+            Entry::Directory { .. } => {
+                command.arg("--dir").arg(path);
+            }
+            Entry::Hidden { .. } => {
+                command.args(["--ro-bind", "/dev/null"]).arg(path);
+            }
+            Entry::Link { to, .. } => {
+                command.arg("--symlink").arg(to).arg(path);
+            }
+            Entry::Proc => {
+                command.arg("--proc").arg(path);
+            }
+            Entry::Scratch { .. } => {
+                command.arg("--tmpfs").arg(path);
+            }
+            Entry::Device { .. } | Entry::File { .. } => {}
+        }
     }
-    command.arg("/bin/true");
+    command.args(["--remount-ro", "/"]).arg("/bin/true");
     command
 }
 
@@ -150,6 +170,48 @@ fn spawn(mut command: Command) -> Result<(), Box<dyn Error>> {
 fn confined(sandbox: &Sandbox, plan: &Plan) -> Result<(), Box<dyn Error>> {
     let report = sandbox.run_plan(plan, Streams::default())?;
     if report.ending == Ending::Exited(0) { Ok(()) } else { Err(format!("{:?}", report.ending).into()) }
+}
+
+/// What a running sandbox takes beside its command: in this process, and in process 1 of its namespaces.
+fn memory() -> Result<(), Box<dyn Error>> {
+    const AT_ONCE: u64 = 32;
+    let sandbox = Sandbox::new(Native::new());
+    let plan = sandbox.plan(&Spec::new("/usr/bin/sleep").arguments(["1"]))?;
+    confined(&sandbox, &sandbox.plan(&Spec::new("/bin/true"))?)?;
+    let before = resident("self")?;
+    let (ours, theirs) = std::thread::scope(|scope| -> Result<(u64, u64), Box<dyn Error>> {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| sandbox.run_plan(&plan, Streams::default()).map(drop));
+        }
+        std::thread::sleep(Duration::from_millis(600));
+        let mut first = 0;
+        for task in std::fs::read_dir("/proc/self/task")?.flatten() {
+            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            // A set that is kept ready still shares the memory of this process, and would be counted with it.
+            let is_process_1 = |child: &&str| {
+                let name = std::fs::read_to_string(format!("/proc/{child}/comm")).unwrap_or_default();
+                name.starts_with("memfd:")
+            };
+            first += children
+                .split_whitespace()
+                .filter(is_process_1)
+                .filter_map(|child| resident(child).ok())
+                .sum::<u64>();
+        }
+        Ok((resident("self")?.saturating_sub(before), first))
+    })?;
+    println!(
+        "memory of a running sandbox beside its command: {} KiB here, {} KiB in its process 1 (aim: 1024)",
+        ours / AT_ONCE / 1024,
+        theirs / AT_ONCE / 1024
+    );
+    Ok(())
+}
+
+fn resident(process: &str) -> Result<u64, Box<dyn Error>> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/statm"))?;
+    let pages: u64 = text.split_whitespace().nth(1).unwrap_or_default().parse()?;
+    Ok(pages * 4096)
 }
 
 /// Memory that is touched, and threads that sleep.

@@ -40,12 +40,14 @@ mod linux;
 #[cfg(target_os = "linux")]
 mod sys;
 
-pub use backend::{Backend, DenyAll, Tier, Unconfined};
+pub use backend::{Backend, DenyAll, Seatbelt, Tier, Unconfined};
 #[cfg(target_os = "linux")]
 pub use backend::{Bwrap, Firejail, Native};
 pub use error::SandboxError;
 pub use host::{Found, Identity, Kind, Platform, Program, SearchPath};
 pub use limit::{Enforcer, LimitName};
+#[cfg(target_os = "linux")]
+pub use linux::terminal::RawTerminal;
 pub use plan::{Entry, Landlock, Network, Plan, ProcessLimit, Resource, Rule, Seen};
 pub use report::{Capture, Ending, Quarantined, Report, Usage};
 pub use sandbox::Sandbox;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use ringfence::policy::{Limits, resolve_capabilities};
 use ringfence::sandbox::{
-    Access, Ending, Plan, Report, Sandbox, SandboxError, SearchPath, Spec, Stream, Streams,
+    Access, Ending, Plan, RawTerminal, Report, Sandbox, SandboxError, SearchPath, Spec, Stream, Streams,
 };
 use serde_json::json;
 
@@ -57,6 +57,9 @@ pub(crate) struct RunArgs {
     /// Let it open Unix sockets, which reach only what a granted path holds
     #[arg(long)]
     unix_sockets: bool,
+    /// Give it a terminal of its own, for commands that talk to a person
+    #[arg(long, conflicts_with = "json")]
+    tty: bool,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -114,8 +117,8 @@ fn start(
 ) -> Result<Report, SandboxError> {
     let stdin = std::io::stdin();
     let mut streams = Streams::default();
-    // A terminal would let the command type into it; a command that needs one gets its own.
-    if !stdin.is_terminal()
+    // Our terminal would let the command type into it; a command that needs one gets its own.
+    if (args.tty || !stdin.is_terminal())
         && let Ok(descriptor) = stdin.as_fd().try_clone_to_owned()
     {
         streams = streams.input_from(descriptor);
@@ -124,6 +127,7 @@ fn start(
         return sandbox.run_plan(plan, streams);
     }
     let _flushed = out.flush();
+    let _raw = if args.tty { RawTerminal::new(&stdin) } else { None };
     let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
     sandbox.run_plan(
         plan,
@@ -212,6 +216,9 @@ fn specify(args: &RunArgs, place: &Place) -> Result<Spec, CommandError> {
     }
     if args.unix_sockets {
         spec = spec.unix_sockets();
+    }
+    if args.tty {
+        spec = spec.terminal();
     }
     Ok(spec)
 }

@@ -9,7 +9,7 @@ const TOOLBOX: &str = r#"
 id = "writer"
 fs_reach = { read = ["${workspace}"], write = ["${workspace}/out"] }
 network = { allow = ["api.github.com"] }
-process = { allow = ["rg"] }
+process = { allow = ["nowhere-to-be-found"] }
 
 [[tool]]
 name = "read"
@@ -39,10 +39,10 @@ capabilities = { network = { allowedHosts = ["api.github.com"] } }
 [[tool]]
 name = "grep"
 description = "Search"
-command = ["rg", "{pattern}"]
+command = ["nowhere-to-be-found", "{pattern}"]
 input = "schemas/grep.json"
 output = { type = "string" }
-capabilities = { process = { allowedBinaries = ["rg"] } }
+capabilities = { process = { allowedBinaries = ["nowhere-to-be-found"] } }
 
 [[tool]]
 name = "quarantined"
@@ -98,7 +98,7 @@ fn calls_go_through_the_whole_pipeline() {
     exit 3
     {"ok":false,"code":"execution_failed","error":"HOST_NOT_ALLOWED: 127.0.0.1 is not in the declared allowedHosts","refusal":"HOST_NOT_ALLOWED"}
     exit 3
-    {"ok":false,"code":"not_available","error":"Tool grep declares `process` but no backend for it is configured: a sandbox that starts processes","refusal":"NOT_AVAILABLE"}
+    {"ok":false,"code":"execution_failed","error":"BINARY_NOT_ALLOWED: no program is named `nowhere-to-be-found`","refusal":"BINARY_NOT_ALLOWED"}
     exit 3
     {"ok":false,"code":"refused","error":"CONSTRAINT_VIOLATED: tool `quarantined` may be called by code, never by a model","refusal":"CONSTRAINT_VIOLATED"}
     exit 3
@@ -149,13 +149,13 @@ fn every_outcome_is_one_line_of_the_audit() {
 #[test]
 fn lists_tools_with_their_reach() {
     insta::assert_snapshot!(bench().ringfence(&["tools"]), @"
-    TOOL         CLASS    REACH                      DESCRIPTION
-    fetch        network  hosts api.github.com       Fetch a page
-    grep         read     starts rg                  Search
-    list         read     read [W]       List a directory
-    quarantined  read     read [W]       For code only
-    read         read     read [W]       Read a file
-    write        write    write [W]/out  Write a file
+    TOOL         CLASS    REACH                       DESCRIPTION
+    fetch        network  hosts api.github.com        Fetch a page
+    grep         read     starts nowhere-to-be-found  Search
+    list         read     read [W]        List a directory
+    quarantined  read     read [W]        For code only
+    read         read     read [W]        Read a file
+    write        write    write [W]/out   Write a file
     exit 0
     ");
 }

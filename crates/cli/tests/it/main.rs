@@ -15,4 +15,5 @@ mod demo;
 mod layers;
 mod pins;
 mod reference;
+mod run;
 mod scan;

@@ -53,7 +53,9 @@ fn command() {
         &["check", "--help"],
         &["clean", "--help"],
         &["demo", "--help"],
+        &["doctor", "--help"],
         &["pins", "--help"],
+        &["run", "--help"],
         &["scan", "--help"],
         &["tools", "--help"],
     ] {

@@ -83,14 +83,13 @@ impl Helper<'_> {
             Op::Execute(execution(self.program, &words, &[])?),
         ]);
 
-        let ends = Ends::new(streams.input).map_err(failed)?;
+        let ends = Ends::new(streams.input, plan.terminal).map_err(failed)?;
         let begun = Instant::now();
         let base: Arc<[Op]> = Arc::new([Op::DieWithParent]);
         let set = Launcher::of_process()?.helper(&base)?;
         let started = set.become_program(steps, ends.borrowed(), &others)?;
         drop(others);
-        let Ends { theirs, ours } = ends;
-        drop(theirs);
+        let ours = ends.into_ours();
         let bounds = Bounds::of(plan, begun, streams.leash, &limits);
         let mut process = Helped { started, cgroups };
         let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;

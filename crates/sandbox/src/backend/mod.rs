@@ -9,6 +9,8 @@ mod firejail;
 mod helper;
 #[cfg(target_os = "linux")]
 mod native;
+mod plain;
+mod seatbelt;
 mod unconfined;
 
 use std::fmt;
@@ -22,6 +24,7 @@ pub use deny::DenyAll;
 pub use firejail::Firejail;
 #[cfg(target_os = "linux")]
 pub use native::Native;
+pub use seatbelt::Seatbelt;
 pub use unconfined::Unconfined;
 
 use crate::error::SandboxError;

@@ -8,6 +8,7 @@ use rustix::net::{RecvFlags, recv};
 
 use super::{Backend, Tier, sealed::Sealed};
 use crate::error::SandboxError;
+use crate::host::Platform;
 use crate::linux::account::{Spent, Tree};
 use crate::linux::budget::{Counting, Watching, divide, exceeded};
 use crate::linux::cgroup::Cgroups;
@@ -16,7 +17,6 @@ use crate::linux::launch::{Launcher, PlanSteps, Started};
 use crate::linux::op::Op;
 use crate::linux::prepare::{User, base_steps, closing_steps, command_steps, plan_steps};
 use crate::linux::supervise::{Bounds, Process, watch};
-use crate::host::Platform;
 use crate::plan::{Entry, Plan, base};
 use crate::quarantine::quarantine;
 use crate::report::{Ending, Report, Usage};
@@ -111,11 +111,10 @@ impl Backend for Native {
             closing: closing_steps()?,
             inner: command_steps(plan, &extra)?,
         };
-        let ends = Ends::new(streams.input).map_err(failed)?;
+        let ends = Ends::new(streams.input, plan.terminal).map_err(failed)?;
         let started = coming.wait()?.start(steps, ends.borrowed(), &doors)?;
         drop(doors);
-        let Ends { theirs, ours } = ends;
-        drop(theirs);
+        let ours = ends.into_ours();
 
         let bounds = Bounds::of(plan, begun, streams.leash, &limits);
         let mut process = Confined { started, cgroups, tree: None, last: Spent::default() };

@@ -8,6 +8,8 @@ mod platform;
 mod program;
 mod protected;
 
+#[cfg(test)]
+pub(crate) use companion::Companion;
 pub(crate) use companion::Role;
 pub(crate) use path::find;
 pub use path::{Found, Identity, Kind};

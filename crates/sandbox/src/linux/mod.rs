@@ -10,3 +10,4 @@ pub(crate) mod launch;
 pub(crate) mod op;
 pub(crate) mod prepare;
 pub(crate) mod supervise;
+pub(crate) mod terminal;

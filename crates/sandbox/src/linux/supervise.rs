@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::account::Spent;
-use super::ends::Ours;
+use super::ends::{Feed, Ours};
 use crate::limit::{Enforcer, LimitName};
 use crate::plan::Plan;
 use crate::report::{Capture, Ending, Keep, Usage};
@@ -86,8 +86,8 @@ pub(crate) fn watch(
     bounds: &Bounds,
 ) -> Result<Watched, Errno> {
     let started = Instant::now();
-    let Ours { mut input, output, error } = streams;
-    let (mut output, mut error) = (Some(output), Some(error));
+    let Ours { mut input, output, mut error } = streams;
+    let mut output = Some(output);
     let mut captures = [(Capture::default(), 0), (Capture::default(), 0)];
     let keep = if observer.is_some() { Keep::No } else { Keep::Yes };
     let (mut timed_out, mut over, mut cut) = (false, false, false);
@@ -125,12 +125,14 @@ pub(crate) fn watch(
         if !cut {
             polled.extend(bounds.leash.as_ref().map(|fd| (Source::Leash, PollFd::new(fd, PollFlags::IN))));
         }
-        polled.extend(input.as_ref().map(|(fd, _)| (Source::Input, PollFd::new(fd, PollFlags::OUT))));
+        if !over {
+            polled.extend(input.wants().map(|(fd, flags)| (Source::Input, PollFd::new(fd, flags))));
+        }
         let ready = ready(&mut polled, wait)?;
         for source in ready {
             match source {
                 Source::End => over = true,
-                Source::Input => feed(&mut input),
+                Source::Input => input.go_on(&mut buffer),
                 Source::Leash => {
                     cut = true;
                     kill(process);
@@ -191,18 +193,48 @@ fn kill(process: &dyn Process) {
     let _sent = pidfd_send_signal(process.pidfd(), Signal::KILL);
 }
 
-/// Writes what the pipe takes; closes it when all is written or nobody reads.
-fn feed(input: &mut Option<(OwnedFd, Vec<u8>)>) {
-    let Some((pipe, rest)) = input else { return };
-    match rustix::io::write(&*pipe, rest) {
-        Ok(written) => drop(rest.drain(..written)),
-        Err(Errno::AGAIN | Errno::INTR) => return,
-        Err(_) => rest.clear(),
+impl Feed {
+    /// Returns what is waited for: room for what is left, or more of it.
+    fn wants(&self) -> Option<(&OwnedFd, PollFlags)> {
+        if self.rest.is_empty() {
+            self.from.as_ref().map(|from| (from, PollFlags::IN))
+        } else {
+            self.to.as_ref().map(|to| (to, PollFlags::OUT))
+        }
     }
-    if rest.is_empty() {
-        *input = None;
+
+    /// Writes what there is room for, or reads more. A pipe is closed when all is written or nobody reads it.
+    fn go_on(&mut self, buffer: &mut [u8]) {
+        if self.rest.is_empty() {
+            match self.from.as_ref().map(|from| rustix::io::read(from, &mut *buffer)) {
+                Some(Ok(length @ 1..)) => {
+                    self.rest.extend_from_slice(buffer.get(..length).unwrap_or_default());
+                }
+                Some(Err(Errno::AGAIN | Errno::INTR)) => return,
+                // The end of what is typed is typed too.
+                Some(Ok(_)) => {
+                    self.rest.push(END_OF_TRANSMISSION);
+                    self.from = None;
+                }
+                Some(Err(_)) | None => self.from = None,
+            }
+        }
+        match self.to.as_ref().map(|to| rustix::io::write(to, &self.rest)) {
+            Some(Ok(written)) => drop(self.rest.drain(..written)),
+            Some(Err(Errno::AGAIN | Errno::INTR)) => return,
+            Some(Err(_)) | None => {
+                self.rest.clear();
+                self.from = None;
+            }
+        }
+        if self.rest.is_empty() && self.from.is_none() {
+            self.to = None;
+        }
     }
 }
+
+/// What a terminal reads as the end of its input.
+const END_OF_TRANSMISSION: u8 = 4;
 
 /// Reads what there is; returns whether more may come.
 fn drain(pipe: BorrowedFd<'_>, buffer: &mut [u8], mut take: impl FnMut(&[u8]) -> ControlFlow<()>) -> bool {

@@ -432,3 +432,6 @@ fn protect(layout: &mut Layout, seen: &Seen) {
         done.push(&one.path);
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 pub use build::Seen;
 pub(crate) use build::base;
+#[cfg(test)]
+pub(crate) use build::tests::example;
 pub use landlock::{Landlock, Rule};
 
 use crate::host::Identity;

@@ -41,9 +41,9 @@ pub fn firejail(plan: &Plan, inner: &Path, plan_descriptor: usize) -> Result<Vec
                     options.push(format!("--whitelist={path}"));
                     shared_tmp = true;
                 }
-                if !access.write {
-                    options.push(format!("--read-only={path}"));
-                }
+                // The later option wins, and a granted folder comes after the one around it.
+                let mode = if access.write { "read-write" } else { "read-only" };
+                options.push(format!("--{mode}={path}"));
                 if !access.execute && !file {
                     options.push(format!("--noexec={path}"));
                 }

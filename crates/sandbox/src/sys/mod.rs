@@ -5,6 +5,7 @@
 
 #![expect(unsafe_code, reason = "system calls that no safe crate offers, kept in this one module")]
 
+mod act;
 mod child;
 mod clone;
 mod init;

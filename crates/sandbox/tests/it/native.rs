@@ -1,17 +1,32 @@
 //! The native launcher: what runs, what a command sees, how it ends.
 
-use ringfence_sandbox::{Access, Ending, Native, Report, Sandbox, Spec, Streams};
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use ringfence_policy::Limits;
+use ringfence_sandbox::{
+    Access, DenyAll, Ending, Enforcer, LimitName, Native, Report, Sandbox, SandboxError, Spec, Step, Streams, Tier,
+    Unconfined,
+};
+
+fn sandbox() -> Sandbox {
+    Sandbox::new(Native::new())
+}
 
 fn run(spec: &Spec) -> Report {
-    Sandbox::new(Native::new()).run(spec, Streams::default()).unwrap()
+    sandbox().run(spec, Streams::default()).unwrap()
 }
 
 fn sh(script: &str) -> Spec {
     Spec::new("/bin/sh").arguments(["-c", script])
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn stdout(report: &Report) -> String {
+    String::from_utf8_lossy(&report.stdout.bytes).into_owned()
+}
+
+fn limits(written: &str) -> Limits {
+    serde_json::from_str(written).unwrap()
 }
 
 #[test]
@@ -19,24 +34,150 @@ fn runs_a_command_and_says_how_it_ended() {
     assert_eq!(run(&Spec::new("/bin/true")).ending, Ending::Exited(0));
     assert_eq!(run(&Spec::new("/bin/false")).ending, Ending::Exited(1));
     assert_eq!(run(&sh("exit 42")).ending, Ending::Exited(42));
-    assert_eq!(run(&sh("kill -TERM $$")).ending, Ending::Signalled(15));
-    assert_eq!(run(&sh("kill -ABRT $$")).ending, Ending::Signalled(6));
-    assert_eq!(run(&sh("kill -KILL $$")).ending, Ending::Signalled(9));
+    for (name, number) in [("TERM", 15), ("ABRT", 6), ("KILL", 9), ("PIPE", 13), ("INT", 2)] {
+        assert_eq!(run(&sh(&format!("kill -{name} $$"))).ending, Ending::Signalled(number), "{name}");
+    }
 }
 
 #[test]
 fn sees_only_what_was_granted() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("secret"), "canary").unwrap();
-    let spec =
-        sh(&format!("cat {}/secret; echo *; echo /*; echo /etc/*; id; env; pwd", folder.path().display()))
-            .binary("/usr/bin/cat")
-            .binary("/usr/bin/id")
-            .binary("/usr/bin/env");
-    let report = run(&spec);
-    println!("{}\n{}", text(&report.stdout.bytes), text(&report.stderr.bytes));
-    assert!(!text(&report.stdout.bytes).contains("canary"));
-    let report = run(&spec.tree(folder.path(), Access::READ));
-    println!("{}\n{}", text(&report.stdout.bytes), text(&report.stderr.bytes));
-    assert!(text(&report.stdout.bytes).contains("canary"));
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "canary").unwrap();
+    let spec = Spec::new("/bin/cat").arguments([&secret]);
+    let refused = run(&spec);
+    assert_eq!((refused.ending, stdout(&refused).as_str()), (Ending::Exited(1), ""));
+    assert_eq!(stdout(&run(&spec.clone().tree(folder.path(), Access::READ))), "canary");
+    assert_eq!(stdout(&run(&spec.tree(&secret, Access::READ))), "canary");
+    let root = stdout(&run(&sh("echo /*")));
+    assert!(!root.contains("/home") && !root.contains("/root") && root.contains("/usr"), "{root}");
+    let environment = stdout(&run(&Spec::new("/usr/bin/env").variable("LANG", "C")));
+    assert_eq!(environment, "HOME=/tmp\nLANG=C\nPATH=/usr/local/bin:/usr/bin:/bin\n");
+}
+
+#[test]
+fn an_error_names_its_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    std::fs::write(&program, "neither a program nor a script").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    match sandbox().run(&Spec::new(&program), Streams::default()) {
+        Err(SandboxError::Step { step: Step::Exec, path, error }) => {
+            assert_eq!(path.unwrap(), program);
+            assert_eq!(error.raw_os_error(), Some(8));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_path_that_changed_since_it_was_looked_at_is_not_mounted() {
+    let folder = tempfile::tempdir().unwrap();
+    let granted = folder.path().join("granted");
+    std::fs::create_dir(&granted).unwrap();
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&Spec::new("/bin/true").tree(&granted, Access::READ)).unwrap();
+    std::fs::rename(&granted, folder.path().join("away")).unwrap();
+    std::fs::create_dir(&granted).unwrap();
+    match sandbox.run_plan(&plan, Streams::default()) {
+        Err(SandboxError::Step { step: Step::Changed, path, .. }) => assert_eq!(path.unwrap(), granted),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn everything_ends_with_the_command_and_at_the_deadline() {
+    let folder = tempfile::tempdir().unwrap();
+    let alive = folder.path().join("alive");
+    let script = format!("(while sleep 0.05; do echo x >> {0}; done) & sleep 0.2", alive.display());
+    let spec = sh(&script).binary("/usr/bin/sleep").tree(folder.path(), Access::WRITE);
+    assert_eq!(run(&spec).ending, Ending::Exited(0));
+    let seen = std::fs::metadata(&alive).unwrap().len();
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(std::fs::metadata(&alive).unwrap().len(), seen, "something lives on");
+
+    let begun = Instant::now();
+    let report = run(&Spec::new("/usr/bin/sleep").arguments(["30"]).limits(limits(r#"{"wall": "200ms"}"#)));
+    assert_eq!((report.ending, report.exceeded), (Ending::TimedOut, vec![LimitName::Wall]));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn whoever_lets_go_of_the_leash_ends_it() {
+    let (end, held) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    let releaser = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        drop(held);
+    });
+    let spec = Spec::new("/usr/bin/sleep").arguments(["30"]);
+    let report = sandbox().run(&spec, Streams::default().leash(end)).unwrap();
+    releaser.join().unwrap();
+    assert_eq!(report.ending, Ending::Signalled(9));
+}
+
+#[test]
+fn limits_hold_for_the_tree_and_the_report_says_by_what() {
+    let report = run(&sh("i=0; while [ $i -lt 20 ]; do sleep 1 & i=$((i+1)); done; echo all")
+        .binary("/usr/bin/sleep")
+        .limits(limits(r#"{"processes": 8, "wall": "5s"}"#)));
+    assert!(!stdout(&report).contains("all"));
+    assert!(matches!(
+        report.limits[&LimitName::Processes],
+        Enforcer::CgroupV1 | Enforcer::CgroupV2 | Enforcer::Namespace
+    ));
+
+    let busy = "for i in 1 2 3 4 5 6 7 8; do (j=0; while [ $j -lt 300000 ]; do j=$((j+1)); done); done; echo all";
+    let report = run(&sh(busy).limits(limits(r#"{"cpu": "400ms", "wall": "30s"}"#)));
+    assert!(!stdout(&report).contains("all"), "{:?}", report.usage);
+    assert_eq!(report.exceeded, [LimitName::Cpu]);
+
+    let report = run(&sh("while :; do echo 0123456789; done").limits(limits(r#"{"output": "1K", "wall": "300ms"}"#)));
+    assert_eq!(report.stdout.bytes.len(), 1024);
+    assert!(report.stdout.dropped > 0 && report.exceeded.contains(&LimitName::Output));
+
+    let fill = "i=0; while echo 0123456789012345678901234567890123456789 >> /tmp/x; do i=$((i+1)); done 2>/dev/null; echo end";
+    let report = run(&sh(fill).limits(limits(r#"{"scratch": "64K", "wall": "20s"}"#)));
+    assert_eq!(stdout(&report), "end\n");
+}
+
+#[test]
+fn input_goes_in_and_a_terminal_is_one() {
+    let cat = Spec::new("/bin/cat");
+    let long = vec![b'x'; 300_000];
+    let report = sandbox().run(&cat, Streams::default().input(long.clone())).unwrap();
+    assert_eq!(report.stdout.bytes, long);
+    let report = sandbox().run(&sh("test -t 0 && test -t 1 && test -t 2 && echo terminal").terminal(), Streams::default());
+    assert_eq!(stdout(&report.unwrap()), "terminal\r\n");
+    assert_eq!(run(&sh("test -t 0")).ending, Ending::Exited(1));
+}
+
+#[test]
+fn many_at_once_and_from_ready_sets() {
+    for native in [Native::new(), Native::new().keep_ready(3)] {
+        let sandbox = Sandbox::new(native);
+        let plan = sandbox.plan(&sh("echo $$")).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..4 {
+                        let report = sandbox.run_plan(&plan, Streams::default()).unwrap();
+                        assert_eq!(stdout(&report), "2\n");
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn nothing_runs_without_a_sandbox_unless_it_is_called_by_its_name() {
+    let denied = Sandbox::new(DenyAll).run(&Spec::new("/bin/true"), Streams::default()).unwrap_err();
+    assert!(denied.to_string().contains("no sandbox was chosen"), "{denied}");
+    let refused = Sandbox::new(Unconfined).run(&Spec::new("/bin/true"), Streams::default()).unwrap_err();
+    assert!(matches!(refused, SandboxError::Tier { found: Tier::Unconfined, wanted: Tier::Partial }));
+    let open = Sandbox::new(Unconfined).at_least(Tier::Unconfined);
+    let report = open.run(&sh("echo free"), Streams::default()).unwrap();
+    assert_eq!((stdout(&report).as_str(), report.backend, report.tier), ("free\n", "unconfined", Tier::Unconfined));
+    let strict = Sandbox::new(Native::new()).at_least(Tier::Full);
+    assert_eq!(strict.run(&Spec::new("/bin/true"), Streams::default()).unwrap().tier, Tier::Full);
 }

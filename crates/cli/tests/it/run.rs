@@ -1,0 +1,137 @@
+//! `ringfence run` and what it says.
+
+use crate::bench::Bench;
+
+#[test]
+fn passes_the_exit_code_through() {
+    let bench = Bench::new();
+    insta::assert_snapshot!(bench.ringfence(&["run", "--", "sh", "-c", "echo out; echo err >&2; exit 7"]), @"
+    out
+    err
+    exit 7
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["run", "--", "sh", "-c", "kill -TERM $$"]), @"exit 143");
+    insta::assert_snapshot!(bench.ringfence(&["run", "--limit", "wall=200ms", "--", "sleep", "9"]), @"
+    ringfence: killed after 200ms (limit `wall`)
+    exit 124
+    ");
+}
+
+#[test]
+fn grants_nothing_that_is_not_named() {
+    let bench = Bench::new().file("notes.txt", "the workshop is on Thursday\n");
+    let notes = bench.path().join("notes.txt");
+    let notes = notes.to_str().unwrap();
+    assert!(!bench.ringfence(&["run", "--", "cat", notes]).contains("Thursday"));
+    assert!(bench.ringfence(&["run", "--read", notes, "--", "cat", notes]).contains("Thursday"));
+    let write = ["run", "--read", notes, "--", "sh", "-c", "echo gone > \"$1\"", "sh", notes];
+    assert!(bench.ringfence(&write).contains("Read-only file system"));
+    assert!(!bench.ringfence(&["run", "--", "sh", "-c", "/usr/bin/id"]).contains("uid="));
+    assert!(bench.ringfence(&["run", "--exec", "id", "--", "sh", "-c", "/usr/bin/id"]).contains("uid="));
+}
+
+#[test]
+fn refuses_before_it_starts() {
+    let bench = Bench::new();
+    insta::assert_snapshot!(bench.ringfence(&["run", "--", "no-such-program"]), @"
+    refused: BINARY_NOT_ALLOWED: `no-such-program` cannot be started: no program of this name is found, and it is not an absolute path
+    exit 3
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["run", "--read", "/no/such/path", "--", "true"]), @"
+    refused: PATH_NOT_REACHABLE: `/no/such/path` cannot be granted: No such file or directory (os error 2)
+    exit 3
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["run", "--cwd", "/var/lib", "--", "true"]), @"
+    refused: PATH_NOT_REACHABLE: `/var/lib` cannot be granted: it is the working directory and is not granted
+    exit 3
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["run", "--limit", "wal=8s", "--", "true"]), @"
+    error: a limit is wrong: unknown field `wal`, expected one of `wall`, `cpu`, `memory`, `processes`, `open-files`, `openFiles`, `open_files`, `file-size`, `fileSize`, `file_size`, `output`, `scratch`
+      hint: limits are wall, cpu, memory, processes, file-size, open-files, output and scratch
+    exit 2
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["run", "--write", "/", "--", "true"]), @"
+    refused: NOT_AVAILABLE: the sandbox cannot enforce writing to `/`: grant the folders below it
+    exit 3
+    ");
+}
+
+#[test]
+fn says_what_it_would_do() {
+    let bench = Bench::new().file("in/x", "");
+    let told = bench.ringfence(&["run", "--print-plan", "--read", "in", "--", "true"]);
+    let plan: serde_json::Value = serde_json::from_str(told.split("\nexit").next().unwrap()).unwrap();
+    assert_eq!(plan["backend"], "native");
+    assert_eq!(plan["tier"], "full");
+    assert_eq!(plan["network"], "loopback");
+    let paths: Vec<&str> =
+        plan["root"].as_array().unwrap().iter().filter_map(|entry| entry["path"].as_str()).collect();
+    assert!(paths.iter().any(|path| path.ends_with("/in")), "{paths:?}");
+}
+
+#[test]
+fn moves_planted_hooks_aside() {
+    let bench = Bench::new().file("work/.git/HEAD", "ref: refs/heads/main\n");
+    let script = "mkdir .git/hooks && echo evil > .git/hooks/pre-commit";
+    let told = bench
+        .ringfence(&["run", "--write", "work", "--cwd", "work", "--exec", "mkdir", "--", "sh", "-c", script]);
+    assert!(told.contains("which is protected; it was moved to"), "{told}");
+    assert!(!bench.path().join("work/.git/hooks").exists());
+    assert!(bench.path().join("work/.git/hooks.quarantined-1/pre-commit").exists());
+}
+
+#[test]
+fn a_toolbox_runs_commands_in_the_sandbox() {
+    let bench =
+        Bench::new().file("notes.txt", "the workshop is on Thursday\n").file("ringfence.toml", TOOLBOX);
+    insta::assert_snapshot!(bench.ringfence(&["call", "search", r#"{"pattern": "shop"}"#]), @r#"
+    {"ok":true,"value":"1:the workshop is on Thursday\n"}
+    exit 0
+    "#);
+    insta::assert_snapshot!(bench.ringfence(&["call", "escape"]), @r#"
+    {"ok":false,"code":"execution_failed","error":"exit code 1: cat: /etc/hostname: No such file or directory\n"}
+    exit 1
+    "#);
+    insta::assert_snapshot!(bench.ringfence(&["call", "slow"]), @r#"
+    {"ok":false,"code":"execution_failed","error":"DEADLINE_EXCEEDED: the tool did not end within 0.3 seconds","refusal":"DEADLINE_EXCEEDED"}
+    exit 1
+    "#);
+    let audit = ["call", "search", r#"{"pattern": "shop"}"#, "--audit", "audit.jsonl"];
+    bench.ringfence(&audit);
+    let record: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(bench.path().join("audit.jsonl")).unwrap()).unwrap();
+    let process = &record["processes"][0];
+    assert_eq!(process["tier"], "full");
+    assert!(process["digest"].as_str().unwrap().starts_with("sha256:"), "{process}");
+}
+
+const TOOLBOX: &str = r#"
+[personality]
+fs_reach = { read = ["${workspace}/notes.txt"] }
+process = { allow = ["grep", "cat", "sleep"] }
+
+[[tool]]
+name = "search"
+description = "Search the notes"
+command = ["grep", "-n", "--", "{pattern}", "${workspace}/notes.txt"]
+input = { type = "object", properties = { pattern = { type = "string" } }, required = ["pattern"] }
+output = { type = "string" }
+capabilities = { fs_reach = { read = "from-personality" }, process = { allowedBinaries = ["grep"] } }
+
+[[tool]]
+name = "escape"
+description = "Read what was not granted"
+command = ["cat", "/etc/hostname"]
+input = { type = "object" }
+output = { type = "string" }
+capabilities = { fs_reach = { read = "from-personality" }, process = { allowedBinaries = ["cat"] } }
+
+[[tool]]
+name = "slow"
+description = "Sleep"
+command = ["sleep", "9"]
+input = { type = "object" }
+output = { type = "string" }
+limits = { wall = "300ms" }
+capabilities = { process = { allowedBinaries = ["sleep"] } }
+"#;

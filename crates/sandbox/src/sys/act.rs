@@ -1,0 +1,364 @@
+//! The acts: one function for each step, each a few raw system calls.
+//!
+//! They run in a clone that shares memory with the parent, or in the inner stage. They allocate nothing and cannot panic.
+
+use std::ffi::CStr;
+use std::mem::zeroed;
+
+use super::child::FIRST_RECEIVED;
+use super::syscall::call;
+use crate::host::Identity;
+use crate::linux::op::Op;
+use crate::step::Step;
+
+/// Carries out one step.
+pub(super) fn perform(op: &Op) -> Result<(), (Step, isize)> {
+    let at = |step| move |errno| (step, errno);
+    match op {
+        Op::DieWithParent => {
+            prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize).map_err(at(Step::ParentDeath))
+        }
+        Op::WriteTo { step, path, bytes } => write_to(path, bytes).map_err(at(*step)),
+        Op::PrivateMounts => {
+            let flags = (libc::MS_REC | libc::MS_PRIVATE) as usize;
+            kernel(libc::SYS_mount, &[0, address(c"/"), 0, flags, 0])
+                .map(drop)
+                .map_err(at(Step::PrivateMounts))
+        }
+        Op::Tmpfs { step, at: target, options, flags } => {
+            let name = address(c"tmpfs");
+            kernel(libc::SYS_mount, &[name, address(target), name, *flags as usize, address(options)])
+                .map(drop)
+                .map_err(at(*step))
+        }
+        Op::ChangeDirectory { step, to } => {
+            kernel(libc::SYS_chdir, &[address(to)]).map(drop).map_err(at(*step))
+        }
+        Op::PivotRoot { old } => pivot(old).map_err(at(Step::Pivot)),
+        Op::MakeDirectory { path, mode } => make_directory(path, *mode).map_err(at(Step::Root)),
+        Op::MakeFile { path, mode, content } => make_file(path, *mode, content).map_err(at(Step::Root)),
+        Op::Link { to, at: place } => kernel(libc::SYS_symlinkat, &[address(to), AT_FDCWD, address(place)])
+            .map(drop)
+            .map_err(at(Step::Root)),
+        Op::Bind { may_be_gone, source, target, attributes, identity, recursive } => {
+            match bind(source, target, *attributes, *identity, *recursive) {
+                Err((Step::Bind, errno)) if *may_be_gone && errno == libc::ENOENT as isize => Ok(()),
+                bound => bound,
+            }
+        }
+        Op::Proc { at: target } => proc(target).map_err(at(Step::Proc)),
+        Op::Detach { path } => detach(path).map_err(at(Step::Pivot)),
+        Op::Remove { path, flags } => kernel(libc::SYS_unlinkat, &[AT_FDCWD, address(path), *flags as usize])
+            .map(drop)
+            .map_err(at(Step::Root)),
+        Op::Attributes { path, attributes } => {
+            set_attributes(AT_FDCWD, path, 0, *attributes).map_err(at(Step::Root))
+        }
+        Op::RaiseLoopback => raise_loopback().map_err(at(Step::Loopback)),
+        Op::JoinCgroups { count } => join_cgroups(*count).map_err(at(Step::Cgroup)),
+        Op::Session { terminal } => session(*terminal).map_err(at(Step::Session)),
+        Op::Limit { resource, value } => limit(*resource, *value).map_err(at(Step::Limit)),
+        Op::Signals => reset_signals().map_err(at(Step::Signals)),
+        Op::CloseOnExecFrom { first } => {
+            let flag = libc::CLOSE_RANGE_CLOEXEC as usize;
+            kernel(libc::SYS_close_range, &[*first as usize, u32::MAX as usize, flag])
+                .map(drop)
+                .map_err(at(Step::Descriptors))
+        }
+        Op::DropCapabilities => drop_capabilities().map_err(at(Step::Capabilities)),
+        Op::NoNewPrivileges => prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(at(Step::NoNewPrivileges)),
+        Op::Landlock { handled, scoped, rules } => {
+            landlock(*handled, *scoped, rules).map_err(at(Step::Landlock))
+        }
+        Op::Seccomp { program } => seccomp(program).map_err(at(Step::Seccomp)),
+        Op::Execute(execution) => {
+            kernel(libc::SYS_execve, &execution.addresses()).map(drop).map_err(at(Step::Exec))
+        }
+    }
+}
+
+fn prctl(option: i32, value: usize) -> Result<(), isize> {
+    kernel(libc::SYS_prctl, &[option as usize, value, 0, 0, 0]).map(drop)
+}
+
+pub(super) fn close(descriptor: usize) {
+    let _closed = kernel(libc::SYS_close, &[descriptor]);
+}
+
+fn open(path: &CStr, flags: i32, mode: u32) -> Result<usize, isize> {
+    let flags = (flags | libc::O_CLOEXEC) as usize;
+    kernel(libc::SYS_openat, &[AT_FDCWD, address(path), flags, mode as usize])
+}
+
+fn write_all(descriptor: usize, bytes: &[u8]) -> Result<(), isize> {
+    let written = kernel(libc::SYS_write, &[descriptor, bytes.as_ptr() as usize, bytes.len()])?;
+    if written == bytes.len() { Ok(()) } else { Err(libc::EIO as isize) }
+}
+
+fn write_to(path: &CStr, bytes: &[u8]) -> Result<(), isize> {
+    let file = open(path, libc::O_WRONLY, 0)?;
+    let result = write_all(file, bytes);
+    close(file);
+    result
+}
+
+fn make_file(path: &CStr, mode: u32, content: &[u8]) -> Result<(), isize> {
+    let file = open(path, libc::O_WRONLY | libc::O_CREAT | libc::O_NOFOLLOW, mode)?;
+    let result = if content.is_empty() { Ok(()) } else { write_all(file, content) };
+    close(file);
+    result
+}
+
+fn make_directory(path: &CStr, mode: u32) -> Result<(), isize> {
+    match kernel(libc::SYS_mkdirat, &[AT_FDCWD, address(path), mode as usize]) {
+        Ok(_) => Ok(()),
+        Err(errno) if errno == libc::EEXIST as isize => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
+fn pivot(old: &CStr) -> Result<(), isize> {
+    kernel(libc::SYS_pivot_root, &[address(c"."), address(old)])?;
+    kernel(libc::SYS_chdir, &[address(c"/")]).map(drop)
+}
+
+fn detach(path: &CStr) -> Result<(), isize> {
+    kernel(libc::SYS_umount2, &[address(path), libc::MNT_DETACH as usize])?;
+    kernel(libc::SYS_unlinkat, &[AT_FDCWD, address(path), libc::AT_REMOVEDIR as usize]).map(drop)
+}
+
+/// `struct mount_attr` of the kernel.
+#[repr(C)]
+struct MountAttributes {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    user_namespace: u64,
+}
+
+fn set_attributes(directory: usize, path: &CStr, flags: i32, set: u64) -> Result<(), isize> {
+    let attributes = MountAttributes { set, clear: 0, propagation: 0, user_namespace: 0 };
+    kernel(
+        libc::SYS_mount_setattr,
+        &[
+            directory,
+            address(path),
+            flags as usize,
+            (&raw const attributes) as usize,
+            size_of::<MountAttributes>(),
+        ],
+    )
+    .map(drop)
+}
+
+const MOVE_MOUNT_F_EMPTY_PATH: usize = 4;
+
+fn bind(
+    source: &CStr,
+    target: &CStr,
+    attributes: u64,
+    identity: Option<Identity>,
+    recursive: bool,
+) -> Result<(), (Step, isize)> {
+    const OPEN_TREE_CLONE: i32 = 1;
+    let depth = if recursive { libc::AT_RECURSIVE } else { 0 };
+    let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC | depth;
+    let failed = |errno| (Step::Bind, errno);
+    let tree = kernel(libc::SYS_open_tree, &[AT_FDCWD, address(source), flags as usize]).map_err(failed)?;
+    let result = attach(tree, target, attributes, identity, depth);
+    close(tree);
+    result
+}
+
+fn attach(
+    tree: usize,
+    target: &CStr,
+    attributes: u64,
+    identity: Option<Identity>,
+    depth: i32,
+) -> Result<(), (Step, isize)> {
+    let failed = |errno| (Step::Bind, errno);
+    if let Some(expected) = identity {
+        // SAFETY: `stat` is plain data for which zero is a value.
+        let mut found: libc::stat = unsafe { zeroed() };
+        let flags = libc::AT_EMPTY_PATH as usize;
+        kernel(libc::SYS_newfstatat, &[tree, address(c""), (&raw mut found) as usize, flags])
+            .map_err(failed)?;
+        if found.st_dev != expected.device || found.st_ino != expected.inode {
+            return Err((Step::Changed, libc::ESTALE as isize));
+        }
+    }
+    if attributes != 0 {
+        set_attributes(tree, c"", libc::AT_EMPTY_PATH | depth, attributes).map_err(failed)?;
+    }
+    kernel(libc::SYS_move_mount, &[tree, address(c""), AT_FDCWD, address(target), MOVE_MOUNT_F_EMPTY_PATH])
+        .map(drop)
+        .map_err(failed)
+}
+
+fn proc(target: &CStr) -> Result<(), isize> {
+    const FSOPEN_CLOEXEC: usize = 1;
+    const FSCONFIG_SET_STRING: usize = 1;
+    const FSCONFIG_CMD_CREATE: usize = 6;
+    const FSMOUNT_CLOEXEC: usize = 1;
+    let attributes =
+        libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC;
+    let file_system = kernel(libc::SYS_fsopen, &[address(c"proc"), FSOPEN_CLOEXEC])?;
+    // Process 1 is not shown; where the kernel does not know the option, it still cannot be looked into.
+    let _hidden = kernel(
+        libc::SYS_fsconfig,
+        &[file_system, FSCONFIG_SET_STRING, address(c"hidepid"), address(c"invisible"), 0],
+    );
+    let mount = kernel(libc::SYS_fsconfig, &[file_system, FSCONFIG_CMD_CREATE, 0, 0, 0])
+        .and_then(|_| kernel(libc::SYS_fsmount, &[file_system, FSMOUNT_CLOEXEC, attributes as usize]));
+    close(file_system);
+    let mount = mount?;
+    let moved = kernel(
+        libc::SYS_move_mount,
+        &[mount, address(c""), AT_FDCWD, address(target), MOVE_MOUNT_F_EMPTY_PATH],
+    );
+    close(mount);
+    moved.map(drop)
+}
+
+fn raise_loopback() -> Result<(), isize> {
+    let socket = kernel(
+        libc::SYS_socket,
+        &[libc::AF_INET as usize, (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC) as usize, 0],
+    )?;
+    // SAFETY: `ifreq` is plain data for which zero is a value.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = *from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+    let raised = kernel(libc::SYS_ioctl, &[socket, libc::SIOCSIFFLAGS as usize, (&raw mut request) as usize]);
+    close(socket);
+    raised.map(drop)
+}
+
+/// The first descriptors beyond the streams, the control socket and the program were sent for this.
+fn join_cgroups(count: usize) -> Result<(), isize> {
+    for descriptor in FIRST_RECEIVED..FIRST_RECEIVED + count {
+        write_all(descriptor, b"0")?;
+        close(descriptor);
+    }
+    Ok(())
+}
+
+fn session(terminal: bool) -> Result<(), isize> {
+    kernel(libc::SYS_setsid, &[])?;
+    if terminal {
+        kernel(libc::SYS_ioctl, &[0, libc::TIOCSCTTY as usize, 0])?;
+    }
+    Ok(())
+}
+
+fn limit(resource: u32, value: u64) -> Result<(), isize> {
+    let both = [value, value];
+    kernel(libc::SYS_prlimit64, &[0, resource as usize, (&raw const both) as usize, 0]).map(drop)
+}
+
+/// Handlers were reset by the clone; what the parent ignored (as Rust programs do with `SIGPIPE`) still is.
+fn reset_signals() -> Result<(), isize> {
+    const SIGNAL_SET: usize = 8;
+    let default = [0_u64; 4];
+    for signal in 1..=64 {
+        if signal != libc::SIGKILL as usize && signal != libc::SIGSTOP as usize {
+            kernel(libc::SYS_rt_sigaction, &[signal, (&raw const default) as usize, 0, SIGNAL_SET])?;
+        }
+    }
+    let none = 0_u64;
+    kernel(libc::SYS_rt_sigprocmask, &[libc::SIG_SETMASK as usize, (&raw const none) as usize, 0, SIGNAL_SET])
+        .map(drop)
+}
+
+fn drop_capabilities() -> Result<(), isize> {
+    const SECBITS_LOCKED: usize = 0b1110_1111; // no root, no set-uid fix-up, no ambient, each locked; keep-caps locked off
+    const VERSION_3: u32 = 0x2008_0522;
+    for capability in 0..64 {
+        match prctl(libc::PR_CAPBSET_DROP, capability) {
+            Ok(()) => {}
+            // One past the last capability of this kernel; or there was nothing to drop and no right to drop it.
+            Err(errno) if errno == libc::EINVAL as isize || errno == libc::EPERM as isize => break,
+            Err(errno) => return Err(errno),
+        }
+    }
+    // Without the right to set them there is also nothing that they would hold back.
+    let _locked = prctl(libc::PR_SET_SECUREBITS, SECBITS_LOCKED);
+    let header = [VERSION_3, 0];
+    let none = [0_u32; 6];
+    kernel(libc::SYS_capset, &[(&raw const header) as usize, (&raw const none) as usize]).map(drop)
+}
+
+/// `struct landlock_ruleset_attr` of the kernel.
+#[repr(C)]
+struct Ruleset {
+    handled_fs: u64,
+    handled_net: u64,
+    scoped: u64,
+}
+
+/// `struct landlock_path_beneath_attr` of the kernel.
+#[repr(C, packed)]
+struct PathBeneath {
+    allowed: u64,
+    parent: i32,
+}
+
+fn landlock(handled: u64, scoped: u64, rules: &[(std::ffi::CString, u64)]) -> Result<(), isize> {
+    const PATH_BENEATH: usize = 1;
+    let ruleset = Ruleset { handled_fs: handled, handled_net: 0, scoped };
+    // A kernel that knows less takes a shorter structure; the parent has asked which it knows.
+    let size = if scoped == 0 { 8 } else { size_of::<Ruleset>() };
+    let domain = kernel(libc::SYS_landlock_create_ruleset, &[(&raw const ruleset) as usize, size, 0])?;
+    for (path, allowed) in rules {
+        let parent = open(path, libc::O_PATH, 0)?;
+        let rule = PathBeneath { allowed: *allowed, parent: parent as i32 };
+        let added =
+            kernel(libc::SYS_landlock_add_rule, &[domain, PATH_BENEATH, (&raw const rule) as usize, 0]);
+        close(parent);
+        added?;
+    }
+    let restricted = kernel(libc::SYS_landlock_restrict_self, &[domain, 0]);
+    close(domain);
+    restricted.map(drop)
+}
+
+/// `struct sock_fprog` of the kernel.
+#[repr(C)]
+struct Filter {
+    length: u16,
+    instructions: *const crate::seccomp::Instruction,
+}
+
+fn seccomp(program: &[crate::seccomp::Instruction]) -> Result<(), isize> {
+    let Ok(length) = u16::try_from(program.len()) else { return Err(libc::EINVAL as isize) };
+    let filter = Filter { length, instructions: program.as_ptr() };
+    kernel(libc::SYS_seccomp, &[libc::SECCOMP_SET_MODE_FILTER as usize, 0, (&raw const filter) as usize])
+        .map(drop)
+}
+
+/// Turns what the kernel returned into a value or an error number above zero.
+fn checked(result: isize) -> Result<usize, isize> {
+    if result < 0 { Err(-result) } else { Ok(result as usize) }
+}
+
+/// Makes a system call whose pointers are all taken from references or are null.
+///
+/// The functions of this file pass only addresses of values they borrow, with their true lengths; what the kernel
+/// writes goes to values of the right type on their own stack.
+pub(super) fn kernel(number: i64, arguments: &[usize]) -> Result<usize, isize> {
+    let mut all = [0; 6];
+    for (to, from) in all.iter_mut().zip(arguments) {
+        *to = *from;
+    }
+    // SAFETY: as said above; each caller is in this file.
+    checked(unsafe { call(number, all) })
+}
+
+pub(super) fn address(text: &CStr) -> usize {
+    text.as_ptr() as usize
+}
+
+const AT_FDCWD: usize = libc::AT_FDCWD as isize as usize;
