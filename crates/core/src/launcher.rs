@@ -121,6 +121,7 @@ fn output(report: Report, program: PathBuf, digest: Option<String>) -> ProcessOu
             usage: report.usage,
             limits: report.limits,
             exceeded: report.exceeded,
+            denied: report.denied,
             quarantined: report.quarantined,
         }),
     }

@@ -28,6 +28,8 @@ pub struct Report {
     pub limits: BTreeMap<LimitName, Enforcer>,
     /// The limits it ran into, as far as that can be known.
     pub exceeded: Vec<LimitName>,
+    /// The system calls that were refused and how often, where that was observed.
+    pub denied: BTreeMap<&'static str, u64>,
     /// Files on the always-deny floor that it made in a writable folder: where each was and where it is now.
     pub quarantined: Vec<Quarantined>,
 }

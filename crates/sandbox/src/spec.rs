@@ -22,6 +22,7 @@ pub struct Spec {
     pub(crate) any_binary: bool,
     pub(crate) limits: Limits,
     pub(crate) unix_sockets: bool,
+    pub(crate) observe: bool,
     pub(crate) terminal: bool,
     pub(crate) named: Vec<PathBuf>,
     pub(crate) skip_missing: bool,
@@ -78,6 +79,7 @@ impl Spec {
             any_binary: false,
             limits: Limits::default(),
             unix_sockets: false,
+            observe: false,
             terminal: false,
             named: Vec::new(),
             skip_missing: false,
@@ -143,6 +145,12 @@ impl Spec {
     /// Lets it open Unix sockets, which reach only what a granted path holds.
     pub const fn unix_sockets(mut self) -> Self {
         self.unix_sockets = true;
+        self
+    }
+
+    /// Has the report say which system calls were refused. Each refusal then takes longer.
+    pub const fn observe(mut self) -> Self {
+        self.observe = true;
         self
     }
 

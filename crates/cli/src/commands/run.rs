@@ -54,6 +54,9 @@ pub(crate) struct RunArgs {
     /// Print what would be done, and run nothing
     #[arg(long)]
     print_plan: bool,
+    /// Say in the JSON which system calls were refused; each refusal takes longer
+    #[arg(long, requires = "json")]
+    observe: bool,
     /// Let it open Unix sockets, which reach only what a granted path holds
     #[arg(long)]
     unix_sockets: bool,
@@ -214,6 +217,9 @@ fn specify(args: &RunArgs, place: &Place) -> Result<Spec, CommandError> {
             }
         }
     }
+    if args.observe {
+        spec = spec.observe();
+    }
     if args.unix_sockets {
         spec = spec.unix_sockets();
     }
@@ -292,6 +298,7 @@ fn shown(report: &Report) -> serde_json::Value {
         "tier": report.tier,
         "limits": limits,
         "exceeded": report.exceeded,
+        "denied": report.denied,
         "quarantined": report.quarantined,
     })
 }

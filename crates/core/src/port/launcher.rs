@@ -67,6 +67,8 @@ pub struct Confinement {
     pub limits: BTreeMap<LimitName, Enforcer>,
     /// The limits it ran into.
     pub exceeded: Vec<LimitName>,
+    /// The system calls that were refused and how often, where that was observed.
+    pub denied: BTreeMap<&'static str, u64>,
     /// Protected files that it made and that were moved out of the way.
     pub quarantined: Vec<Quarantined>,
 }

@@ -50,6 +50,9 @@ impl Backend for Bwrap {
     }
 
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {
+        if plan.seccomp.observe {
+            return Err(SandboxError::Inexpressible { what: "observing, with bwrap".into() });
+        }
         if plan.terminal {
             return Err(SandboxError::Inexpressible { what: "a terminal of its own, with bwrap".into() });
         }

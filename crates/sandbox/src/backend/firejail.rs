@@ -50,6 +50,9 @@ impl Backend for Firejail {
     }
 
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {
+        if plan.seccomp.observe {
+            return Err(SandboxError::Inexpressible { what: "observing, with firejail".into() });
+        }
         if crate::linux::kernel::landlock_version() == 0 {
             return Err(SandboxError::Inexpressible {
                 what: "reading, with firejail and without Landlock".into(),

@@ -1,5 +1,6 @@
 //! What bwrap and firejail have in common: a program of the system that starts our inner stage.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -110,6 +111,7 @@ impl Helper<'_> {
             tier: self.tier,
             limits,
             exceeded,
+            denied: BTreeMap::new(),
             quarantined,
         })
     }

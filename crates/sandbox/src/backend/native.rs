@@ -1,10 +1,12 @@
 //! The native backend: this crate's own launcher.
 
-use std::os::fd::BorrowedFd;
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::net::{RecvFlags, recv};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use super::{Backend, Tier, sealed::Sealed};
 use crate::error::SandboxError;
@@ -16,6 +18,7 @@ use crate::linux::ends::Ends;
 use crate::linux::launch::{Launcher, PlanSteps, Started};
 use crate::linux::op::Op;
 use crate::linux::prepare::{User, base_steps, closing_steps, command_steps, plan_steps};
+use crate::linux::refusal::Refusals;
 use crate::linux::supervise::{Bounds, Process, watch};
 use crate::plan::{Entry, Plan, base};
 use crate::quarantine::quarantine;
@@ -117,9 +120,16 @@ impl Backend for Native {
         let ours = ends.into_ours();
 
         let bounds = Bounds::of(plan, begun, streams.leash, &limits);
-        let mut process = Confined { started, cgroups, tree: None, last: Spent::default() };
+        let mut process = Confined {
+            started,
+            cgroups,
+            tree: None,
+            last: Spent::default(),
+            status: None,
+            refusals: plan.seccomp.observe.then(|| Refusals::new(plan.seccomp)),
+        };
         let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
-        let Confined { mut started, cgroups, .. } = process;
+        let Confined { mut started, cgroups, refusals, .. } = process;
         if let Some(mounts) = started.take_mounts() {
             launcher.bury(mounts);
         }
@@ -141,6 +151,7 @@ impl Backend for Native {
             tier: self.tier(),
             limits,
             exceeded,
+            denied: refusals.map(Refusals::into_counts).unwrap_or_default(),
             quarantined: quarantine(plan)?,
         })
     }
@@ -150,6 +161,9 @@ fn failed(errno: rustix::io::Errno) -> SandboxError {
     SandboxError::Step { step: Step::Descriptors, path: None, error: errno.into() }
 }
 
+/// What process 1 writes when the command has ended.
+const STATUS: usize = 152;
+
 /// A native sandbox that runs.
 struct Confined {
     started: Started,
@@ -158,6 +172,9 @@ struct Confined {
     tree: Option<Tree>,
     /// What was seen last.
     last: Spent,
+    /// How the command ended, once process 1 has told.
+    status: Option<[u8; STATUS]>,
+    refusals: Option<Refusals>,
 }
 
 impl Process for Confined {
@@ -166,15 +183,16 @@ impl Process for Confined {
     }
 
     fn ending(&mut self) -> (Ending, Usage) {
+        if self.status.is_none() {
+            self.read_control();
+        }
         // Status, then `struct rusage`: two times of two words each, then the largest resident set in KiB.
-        let mut message = [0_u8; 152];
-        let length =
-            recv(self.started.control(), &mut message, RecvFlags::DONTWAIT).map_or(0, |(length, _)| length);
+        let message = self.status.unwrap_or([0; STATUS]);
         let word = |place: usize| {
             let bytes = message.get(place * 8..place * 8 + 8).and_then(|bytes| bytes.try_into().ok());
             u64::from_ne_bytes(bytes.unwrap_or_default())
         };
-        if length < message.len() {
+        if self.status.is_none() {
             // Process 1 was killed before the command ended: by us, or for memory.
             let peak = self.cgroups.as_ref().and_then(Cgroups::peak_memory).unwrap_or(self.last.memory);
             let cpu = self.cpu_time().unwrap_or(self.last.cpu);
@@ -190,6 +208,21 @@ impl Process for Confined {
         (Ending::from_wait(word(0) as i32), usage)
     }
 
+    fn news(&self) -> Vec<BorrowedFd<'_>> {
+        match &self.refusals {
+            Some(Refusals { listener: Some(listener), .. }) => vec![listener.as_fd()],
+            Some(_) if self.status.is_none() => vec![self.started.control()],
+            Some(_) | None => Vec::new(),
+        }
+    }
+
+    fn listen(&mut self) {
+        match self.refusals.as_mut().filter(|refusals| refusals.listener.is_some()) {
+            Some(refusals) => refusals.answer(),
+            None => self.read_control(),
+        }
+    }
+
     fn spent(&mut self) -> Option<Spent> {
         if self.tree.is_none() {
             self.tree = Tree::of(self.started.pid());
@@ -200,6 +233,27 @@ impl Process for Confined {
 }
 
 impl Confined {
+    /// Takes one message of the control socket: the descriptor that tells of refusals, or how the command ended.
+    fn read_control(&mut self) {
+        let mut message = [0; STATUS];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let mut vector = [IoSliceMut::new(&mut message)];
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        let length =
+            recvmsg(self.started.control(), &mut vector, &mut ancillary, flags).map_or(0, |told| told.bytes);
+        for received in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(descriptors) = received
+                && let Some(refusals) = &mut self.refusals
+            {
+                refusals.listener = descriptors.last();
+            }
+        }
+        if length == STATUS {
+            self.status = Some(message);
+        }
+    }
+
     fn cpu_time(&self) -> Option<Duration> {
         self.cgroups.as_ref().and_then(Cgroups::cpu_time)
     }

@@ -66,6 +66,7 @@ pub(super) fn run(
         tier: backend.tier(),
         limits: BTreeMap::from(by_us),
         exceeded,
+        denied: BTreeMap::new(),
         quarantined: crate::quarantine::quarantine(plan)?,
     })
 }

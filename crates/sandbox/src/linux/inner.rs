@@ -51,7 +51,7 @@ fn steps(inner: &Inner) -> Result<Vec<Op>, SandboxError> {
             .map(|limit| Op::Limit { resource: prepare::resource(limit.resource), value: limit.value }),
     );
     ops.push(Op::Signals);
-    ops.push(Op::Seccomp { program: program(inner.seccomp, Architecture::HERE) });
+    ops.push(Op::Seccomp { program: program(inner.seccomp, Architecture::HERE), observe: false });
     let arguments: Vec<OsString> = inner.arguments.iter().map(OsString::from).collect();
     let environment: Vec<(OsString, OsString)> =
         inner.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();

@@ -9,5 +9,6 @@ pub(crate) mod kernel;
 pub(crate) mod launch;
 pub(crate) mod op;
 pub(crate) mod prepare;
+pub(crate) mod refusal;
 pub(crate) mod supervise;
 pub(crate) mod terminal;

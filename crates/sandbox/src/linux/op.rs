@@ -49,6 +49,8 @@ pub(crate) enum Op {
     Remove { path: CString, flags: u32 },
     /// Sets attributes of the mount at a path.
     Attributes { path: CString, attributes: u64 },
+    /// `sethostname`: what the machine is called is not the command's business.
+    HostName { name: Vec<u8> },
     /// Raises `lo`.
     RaiseLoopback,
     /// Writes `0` to this many of the received descriptors after the first three: joins those control groups.
@@ -67,8 +69,8 @@ pub(crate) enum Op {
     NoNewPrivileges,
     /// A Landlock domain.
     Landlock { handled: u64, scoped: u64, rules: Vec<(CString, u64)> },
-    /// A seccomp filter.
-    Seccomp { program: Vec<Instruction> },
+    /// A seccomp filter. With `observe`, the descriptor that tells of refusals is sent over the control socket.
+    Seccomp { program: Vec<Instruction>, observe: bool },
     /// `execve`
     Execute(Execution),
 }

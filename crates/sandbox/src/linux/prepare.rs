@@ -63,6 +63,7 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
     for entry in base {
         add(&mut ops, entry, Some(user))?;
     }
+    ops.push(Op::HostName { name: b"sandbox".to_vec() });
     ops.push(Op::RaiseLoopback);
     Ok(ops)
 }
@@ -106,7 +107,8 @@ pub(crate) fn command_steps(plan: &Plan, extra: &[ProcessLimit]) -> Result<Vec<O
             .map(|limit| Op::Limit { resource: resource(limit.resource), value: limit.value }),
     );
     ops.push(Op::Signals);
-    ops.push(Op::Seccomp { program: program(plan.seccomp, Architecture::HERE) });
+    let observe = plan.seccomp.observe;
+    ops.push(Op::Seccomp { program: program(plan.seccomp, Architecture::HERE), observe });
     ops.push(Op::Execute(execution(&plan.program, &plan.arguments, &plan.environment)?));
     Ok(ops)
 }

@@ -22,6 +22,12 @@ pub(crate) trait Process {
     fn pidfd(&self) -> BorrowedFd<'_>;
     /// Reads how the command ended, once everything is over.
     fn ending(&mut self) -> (Ending, Usage);
+    /// Returns what else it tells while it runs, and what to do when it does.
+    fn news(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
+    /// Takes what it tells.
+    fn listen(&mut self) {}
     /// Returns what the whole tree has used so far, where that can be seen.
     fn spent(&mut self) -> Option<Spent>;
 }
@@ -119,6 +125,12 @@ pub(crate) fn watch(
         if !over {
             polled.push((Source::End, PollFd::from_borrowed_fd(process.pidfd(), PollFlags::IN)));
         }
+        if !over {
+            let news = process.news();
+            polled.extend(
+                news.into_iter().map(|fd| (Source::News, PollFd::from_borrowed_fd(fd, PollFlags::IN))),
+            );
+        }
         for (source, descriptor) in [(Source::Output, &output), (Source::Error, &error)] {
             polled.extend(descriptor.as_ref().map(|fd| (source, PollFd::new(fd, PollFlags::IN))));
         }
@@ -132,6 +144,7 @@ pub(crate) fn watch(
         for source in ready {
             match source {
                 Source::End => over = true,
+                Source::News => process.listen(),
                 Source::Input => input.go_on(&mut buffer),
                 Source::Leash => {
                     cut = true;
@@ -172,6 +185,7 @@ enum Source {
     Error,
     Input,
     Leash,
+    News,
     Output,
 }
 

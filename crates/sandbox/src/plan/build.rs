@@ -165,7 +165,7 @@ impl Plan {
             environment: environment(spec, &seen.programs),
             directory,
             landlock,
-            seccomp: Profile { unix_sockets: spec.unix_sockets },
+            seccomp: Profile { unix_sockets: spec.unix_sockets, observe: spec.observe },
             process_limits: process_limits(&limits),
             limits,
             asked: spec.limits,

@@ -9,6 +9,7 @@
 mod program;
 mod table;
 
+pub(crate) use program::refusal;
 pub use program::{Instruction, program};
 
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,8 @@ impl Architecture {
 pub struct Profile {
     /// Lets `socket(AF_UNIX)` through.
     pub unix_sockets: bool,
+    /// Has every refusal told to the supervisor, which answers it: slower, and then the report says what was refused.
+    pub observe: bool,
 }
 
 /// What happens to a system call that is not simply allowed.

@@ -23,6 +23,7 @@ const RETURN: u16 = 0x06;
 
 const RET_ALLOW: u32 = 0x7fff_0000;
 const RET_ERRNO: u32 = 0x0005_0000;
+const RET_USER_NOTIFICATION: u32 = 0x7fc0_0000;
 const RET_KILL_PROCESS: u32 = 0x8000_0000;
 
 const NUMBER_AT: u32 = 0;
@@ -126,9 +127,59 @@ fn leaf(exceptions: &[Exception], profile: Profile) -> Vec<Instruction> {
 }
 
 fn ending(verdict: Verdict, profile: Profile) -> Vec<Instruction> {
-    match verdict {
+    let mut ending = match verdict {
         Verdict::Refuse(errno) => vec![refuse(errno)],
         Verdict::Check(check) => judge(check, profile),
+    };
+    for instruction in ending.iter_mut().filter(|_| profile.observe) {
+        if instruction.code == RETURN && instruction.value != RET_ALLOW {
+            instruction.value = RET_USER_NOTIFICATION;
+        }
+    }
+    ending
+}
+
+/// Returns the name of a system call and the error that a profile answers it with, if it refuses it.
+pub(crate) fn refusal(
+    profile: Profile,
+    architecture: Architecture,
+    number: u32,
+    arguments: [u64; 6],
+) -> Option<(&'static str, u16)> {
+    let silent = Profile { observe: false, ..profile };
+    let returned = run(&program(silent, architecture), architecture.audit(), number, arguments)?;
+    let name = LINES
+        .iter()
+        .find(|line| line.number(architecture) == Some(number))
+        .map_or("unknown", |line| line.name);
+    let errno = u16::try_from(returned & 0xffff).ok()?;
+    (returned & 0xffff_0000 == RET_ERRNO).then_some((name, errno))
+}
+
+/// Runs a program as the kernel would.
+fn run(program: &[Instruction], audit: u32, number: u32, arguments: [u64; 6]) -> Option<u32> {
+    let mut accumulator = 0_u32;
+    let mut at = 0;
+    loop {
+        let instruction = program.get(at)?;
+        at += 1;
+        let jump = |taken: bool| usize::from(if taken { instruction.if_true } else { instruction.if_false });
+        match instruction.code {
+            LOAD => {
+                accumulator = match instruction.value {
+                    NUMBER_AT => number,
+                    ARCHITECTURE_AT => audit,
+                    place => *arguments.get((place as usize).checked_sub(16)? / 8)? as u32,
+                }
+            }
+            AND => accumulator &= instruction.value,
+            JUMP => at += instruction.value as usize,
+            JUMP_EQUAL => at += jump(accumulator == instruction.value),
+            JUMP_AT_LEAST => at += jump(accumulator >= instruction.value),
+            JUMP_SET => at += jump(accumulator & instruction.value != 0),
+            RETURN => return Some(instruction.value),
+            _ => return None,
+        }
     }
 }
 
@@ -232,31 +283,8 @@ const fn refuse(errno: u16) -> Instruction {
 mod tests {
     use super::*;
 
-    /// Runs a program as the kernel would.
     fn verdict(program: &[Instruction], audit: u32, number: u32, arguments: [u64; 6]) -> u32 {
-        let mut accumulator = 0_u32;
-        let mut at = 0;
-        loop {
-            let instruction = program[at];
-            at += 1;
-            let jump = |taken: bool| if taken { instruction.if_true } else { instruction.if_false } as usize;
-            match instruction.code {
-                LOAD => {
-                    accumulator = match instruction.value {
-                        NUMBER_AT => number,
-                        ARCHITECTURE_AT => audit,
-                        at => arguments[(at as usize - 16) / 8] as u32,
-                    }
-                }
-                AND => accumulator &= instruction.value,
-                JUMP => at += instruction.value as usize,
-                JUMP_EQUAL => at += jump(accumulator == instruction.value),
-                JUMP_AT_LEAST => at += jump(accumulator >= instruction.value),
-                JUMP_SET => at += jump(accumulator & instruction.value != 0),
-                RETURN => return instruction.value,
-                code => panic!("{code}"),
-            }
-        }
+        run(program, audit, number, arguments).unwrap()
     }
 
     const X86: u32 = 0xc000_003e;
@@ -287,7 +315,7 @@ mod tests {
     fn judges_arguments() {
         let (base, with_unix) = (
             program(Profile::default(), Architecture::X86_64),
-            program(Profile { unix_sockets: true }, Architecture::X86_64),
+            program(Profile { unix_sockets: true, ..Profile::default() }, Architecture::X86_64),
         );
         let errno = |code: u16| RET_ERRNO | u32::from(code);
         #[rustfmt::skip]
@@ -336,6 +364,24 @@ mod tests {
         }
         assert_eq!(verdict(&with_unix, X86, 41, [1, 1, 0, 0, 0, 0]), RET_ALLOW);
         assert_eq!(verdict(&with_unix, X86, 41, [40, 1, 0, 0, 0, 0]), errno(EAFNOSUPPORT));
+    }
+
+    #[test]
+    fn an_observed_program_tells_of_what_the_other_refuses() {
+        let observe = Profile { observe: true, ..Profile::default() };
+        let program = program(observe, Architecture::X86_64);
+        for (number, arguments, expected) in [
+            (101, [0; 6], Some(("ptrace", EPERM))),
+            (41, [1, 1, 0, 0, 0, 0], Some(("socket", EAFNOSUPPORT))),
+            (41, [2, 1, 0, 0, 0, 0], None),
+            (39, [0; 6], None),
+            (460, [0; 6], Some(("unknown", ENOSYS))),
+        ] {
+            let told = verdict(&program, X86, number, arguments) == RET_USER_NOTIFICATION;
+            assert_eq!(told, expected.is_some(), "{number}");
+            assert_eq!(refusal(observe, Architecture::X86_64, number, arguments), expected, "{number}");
+        }
+        assert_eq!(verdict(&program, 0x4000_0003, 1, [0; 6]), RET_KILL_PROCESS);
     }
 
     #[test]

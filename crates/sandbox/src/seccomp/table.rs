@@ -5,10 +5,7 @@ use Verdict::{Check as Judge, Refuse};
 
 /// One line: the name, the number on x86-64 and on aarch64 (where it exists), and the verdict.
 pub(super) struct Line {
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "names are compared with the system's own numbers in the tests")
-    )]
+    /// What the kernel calls it.
     pub(super) name: &'static str,
     x86_64: Option<u32>,
     aarch64: Option<u32>,

@@ -5,7 +5,7 @@
 use std::ffi::CStr;
 use std::mem::zeroed;
 
-use super::child::FIRST_RECEIVED;
+use super::child::{CONTROL, FIRST_RECEIVED};
 use super::syscall::call;
 use crate::host::Identity;
 use crate::linux::op::Op;
@@ -54,6 +54,9 @@ pub(super) fn perform(op: &Op) -> Result<(), (Step, isize)> {
         Op::Attributes { path, attributes } => {
             set_attributes(AT_FDCWD, path, 0, *attributes).map_err(at(Step::Root))
         }
+        Op::HostName { name } => kernel(libc::SYS_sethostname, &[name.as_ptr() as usize, name.len()])
+            .map(drop)
+            .map_err(at(Step::Root)),
         Op::RaiseLoopback => raise_loopback().map_err(at(Step::Loopback)),
         Op::JoinCgroups { count } => join_cgroups(*count).map_err(at(Step::Cgroup)),
         Op::Session { terminal } => session(*terminal).map_err(at(Step::Session)),
@@ -70,7 +73,7 @@ pub(super) fn perform(op: &Op) -> Result<(), (Step, isize)> {
         Op::Landlock { handled, scoped, rules } => {
             landlock(*handled, *scoped, rules).map_err(at(Step::Landlock))
         }
-        Op::Seccomp { program } => seccomp(program).map_err(at(Step::Seccomp)),
+        Op::Seccomp { program, observe } => seccomp(program, *observe).map_err(at(Step::Seccomp)),
         Op::Execute(execution) => {
             kernel(libc::SYS_execve, &execution.addresses()).map(drop).map_err(at(Step::Exec))
         }
@@ -332,11 +335,43 @@ struct Filter {
     instructions: *const crate::seccomp::Instruction,
 }
 
-fn seccomp(program: &[crate::seccomp::Instruction]) -> Result<(), isize> {
+fn seccomp(program: &[crate::seccomp::Instruction], observe: bool) -> Result<(), isize> {
+    const NEW_LISTENER: usize = 1 << 3;
     let Ok(length) = u16::try_from(program.len()) else { return Err(libc::EINVAL as isize) };
     let filter = Filter { length, instructions: program.as_ptr() };
-    kernel(libc::SYS_seccomp, &[libc::SECCOMP_SET_MODE_FILTER as usize, 0, (&raw const filter) as usize])
-        .map(drop)
+    let flags = if observe { NEW_LISTENER } else { 0 };
+    let mode = libc::SECCOMP_SET_MODE_FILTER as usize;
+    let listener = kernel(libc::SYS_seccomp, &[mode, flags, (&raw const filter) as usize])?;
+    if observe { send(listener) } else { Ok(()) }
+}
+
+/// Sends a descriptor to the parent. The command does not keep it: it is closed when its program is executed.
+fn send(descriptor: usize) -> Result<(), isize> {
+    /// `struct cmsghdr` with one descriptor, padded as the kernel counts.
+    #[repr(C, align(8))]
+    struct Rights {
+        length: usize,
+        level: i32,
+        kind: i32,
+        descriptor: i32,
+        padding: i32,
+    }
+    let mut rights = Rights {
+        length: 20,
+        level: libc::SOL_SOCKET,
+        kind: libc::SCM_RIGHTS,
+        descriptor: descriptor as i32,
+        padding: 0,
+    };
+    let mut word = *b"listener";
+    let mut vector = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: word.len() };
+    // SAFETY: `msghdr` is plain data for which zero is a value.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_iov = &raw mut vector;
+    message.msg_iovlen = 1;
+    message.msg_control = (&raw mut rights).cast();
+    message.msg_controllen = size_of::<Rights>();
+    kernel(libc::SYS_sendmsg, &[CONTROL, (&raw const message) as usize, 0]).map(drop)
 }
 
 /// Turns what the kernel returned into a value or an error number above zero.

@@ -15,7 +15,7 @@ use crate::linux::op::Op;
 use crate::step::Step;
 
 /// Where the control socket and the program of process 1 are put, above the standard streams.
-const CONTROL: usize = 3;
+pub(super) const CONTROL: usize = 3;
 const INIT: usize = 4;
 /// Where received descriptors beyond the standard streams are put.
 pub(crate) const FIRST_RECEIVED: usize = INIT + 1;

@@ -9,6 +9,7 @@ mod act;
 mod child;
 mod clone;
 mod init;
+pub(crate) mod notify;
 mod syscall;
 
 pub(crate) use child::{FIRST_RECEIVED, Failure, Instructions, MAX_RECEIVED, Part};

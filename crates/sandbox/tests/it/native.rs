@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use ringfence_policy::Limits;
 use ringfence_sandbox::{
-    Access, DenyAll, Ending, Enforcer, LimitName, Native, Report, Sandbox, SandboxError, Spec, Step, Streams, Tier,
-    Unconfined,
+    Access, DenyAll, Ending, Enforcer, LimitName, Native, Report, Sandbox, SandboxError, Spec, Step, Streams,
+    Tier, Unconfined,
 };
 
 fn sandbox() -> Sandbox {
@@ -51,6 +51,7 @@ fn sees_only_what_was_granted() {
     assert_eq!(stdout(&run(&spec.tree(&secret, Access::READ))), "canary");
     let root = stdout(&run(&sh("echo /*")));
     assert!(!root.contains("/home") && !root.contains("/root") && root.contains("/usr"), "{root}");
+    assert_eq!(stdout(&run(&Spec::new("/usr/bin/uname").arguments(["-n"]))), "sandbox\n");
     let environment = stdout(&run(&Spec::new("/usr/bin/env").variable("LANG", "C")));
     assert_eq!(environment, "HOME=/tmp\nLANG=C\nPATH=/usr/local/bin:/usr/bin:/bin\n");
 }
@@ -126,12 +127,14 @@ fn limits_hold_for_the_tree_and_the_report_says_by_what() {
         Enforcer::CgroupV1 | Enforcer::CgroupV2 | Enforcer::Namespace
     ));
 
-    let busy = "for i in 1 2 3 4 5 6 7 8; do (j=0; while [ $j -lt 300000 ]; do j=$((j+1)); done); done; echo all";
+    let busy =
+        "for i in 1 2 3 4 5 6 7 8; do (j=0; while [ $j -lt 300000 ]; do j=$((j+1)); done); done; echo all";
     let report = run(&sh(busy).limits(limits(r#"{"cpu": "400ms", "wall": "30s"}"#)));
     assert!(!stdout(&report).contains("all"), "{:?}", report.usage);
     assert_eq!(report.exceeded, [LimitName::Cpu]);
 
-    let report = run(&sh("while :; do echo 0123456789; done").limits(limits(r#"{"output": "1K", "wall": "300ms"}"#)));
+    let report =
+        run(&sh("while :; do echo 0123456789; done").limits(limits(r#"{"output": "1K", "wall": "300ms"}"#)));
     assert_eq!(report.stdout.bytes.len(), 1024);
     assert!(report.stdout.dropped > 0 && report.exceeded.contains(&LimitName::Output));
 
@@ -146,9 +149,21 @@ fn input_goes_in_and_a_terminal_is_one() {
     let long = vec![b'x'; 300_000];
     let report = sandbox().run(&cat, Streams::default().input(long.clone())).unwrap();
     assert_eq!(report.stdout.bytes, long);
-    let report = sandbox().run(&sh("test -t 0 && test -t 1 && test -t 2 && echo terminal").terminal(), Streams::default());
+    let report = sandbox()
+        .run(&sh("test -t 0 && test -t 1 && test -t 2 && echo terminal").terminal(), Streams::default());
     assert_eq!(stdout(&report.unwrap()), "terminal\r\n");
     assert_eq!(run(&sh("test -t 0")).ending, Ending::Exited(1));
+}
+
+#[test]
+fn an_observed_command_has_its_refusals_counted() {
+    let script = "import socket\nfor family in (1, 16, 16):\n  try: socket.socket(family)\n  except OSError as error: print(error.errno)";
+    let python = Spec::new("/usr/bin/python3").arguments(["-c", script]);
+    let report = run(&python.clone().observe());
+    assert_eq!(stdout(&report), "97\n97\n97\n");
+    assert_eq!(report.denied.get("socket"), Some(&3));
+    assert_eq!(run(&Spec::new("/bin/true").observe()).ending, Ending::Exited(0));
+    assert!(run(&python).denied.is_empty());
 }
 
 #[test]
@@ -177,7 +192,10 @@ fn nothing_runs_without_a_sandbox_unless_it_is_called_by_its_name() {
     assert!(matches!(refused, SandboxError::Tier { found: Tier::Unconfined, wanted: Tier::Partial }));
     let open = Sandbox::new(Unconfined).at_least(Tier::Unconfined);
     let report = open.run(&sh("echo free"), Streams::default()).unwrap();
-    assert_eq!((stdout(&report).as_str(), report.backend, report.tier), ("free\n", "unconfined", Tier::Unconfined));
+    assert_eq!(
+        (stdout(&report).as_str(), report.backend, report.tier),
+        ("free\n", "unconfined", Tier::Unconfined)
+    );
     let strict = Sandbox::new(Native::new()).at_least(Tier::Full);
     assert_eq!(strict.run(&Spec::new("/bin/true"), Streams::default()).unwrap().tier, Tier::Full);
 }
