@@ -121,7 +121,6 @@ fn memory_of_child() -> Outcome {
     let (ready, go) = setup_pipe()?;
     let child = forked(|| {
         let mut byte = 0_u8;
-        drop(go);
         i32::from(call!(read, ready.as_raw_fd(), (&raw mut byte).cast(), 1).is_err())
     })?;
     let mut there = [0_u8; 6];
@@ -131,6 +130,8 @@ fn memory_of_child() -> Outcome {
     // SAFETY: `kill` has no demands.
     unsafe { libc::kill(child, libc::SIGKILL) };
     waited(child)?;
+    // Until here, or the child would read the end and be gone.
+    drop(go);
     read?;
     if there == here { Ok("another process's memory".to_owned()) } else { confined("other bytes") }
 }
