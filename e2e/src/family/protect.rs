@@ -1,0 +1,196 @@
+//! Names that make someone else run code later: hooks, start-up files, editor and agent configuration.
+//!
+//! Whether one got through is judged on the host after the run: a name that did not exist may be written inside, when
+//! it is taken away before anyone else sees it.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use crate::probe::{Outcome, PAYLOAD, Probe, Proof, Stop, setup};
+use crate::scene::Scene;
+use crate::sys::c;
+
+macro_rules! rows {
+    ($($kind:ident $name:literal $path:literal,)*) => {
+        &[$(Probe::$kind(concat!("protect::", $name), $path, concat!("{work}/", $path)),)*]
+    };
+}
+
+/// Names that are there, or not, and simply written.
+pub(crate) const NAMES: &[Probe] = rows![
+    edit "edit_git_config" ".git/config",
+    edit "edit_git_hook" ".git/hooks/post-commit",
+    edit "edit_nested_git_config" "sub/repo/.git/config",
+    edit "edit_nested_git_hook" "sub/repo/.git/hooks/post-commit",
+    edit "edit_submodule_config" ".git/modules/dep/config",
+    edit "edit_bashrc" ".bashrc",
+    edit "edit_bash_profile" ".bash_profile",
+    edit "edit_profile" ".profile",
+    edit "edit_zshrc" ".zshrc",
+    edit "edit_envrc" ".envrc",
+    edit "edit_gitconfig" ".gitconfig",
+    edit "edit_vscode_tasks" ".vscode/tasks.json",
+    edit "edit_idea" ".idea/workspace.xml",
+    edit "edit_claude_settings" ".claude/settings.json",
+    edit "edit_cursor_mcp" ".cursor/mcp.json",
+    edit "edit_mcp" ".mcp.json",
+    plant "plant_git_hook" ".git/hooks/pre-commit",
+    plant "plant_git_worktree_config" ".git/config.worktree",
+    plant "plant_nested_git_hook" "deep/er/.git/hooks/post-checkout",
+    plant "plant_nested_git_config" "deep/.git/config",
+    plant "plant_zshenv" ".zshenv",
+    plant "plant_zprofile" ".zprofile",
+    plant "plant_bash_login" ".bash_login",
+    plant "plant_ripgreprc" ".ripgreprc",
+    plant "plant_gitmodules" ".gitmodules",
+    plant "plant_envrc" "sub/.envrc",
+    plant "plant_vscode_settings" ".vscode/settings.json",
+    plant "plant_vscode_new" "sub/.vscode/tasks.json",
+    plant "plant_claude_local" ".claude/settings.local.json",
+    plant "plant_claude_command" ".claude/commands/x.md",
+    plant "plant_claude_new" "sub/.claude/settings.json",
+    plant "plant_cursor_new" "sub/.cursor/mcp.json",
+    plant "plant_mcp" "sub/.mcp.json",
+];
+
+/// Ways around a name that cannot simply be written.
+pub(crate) const WAYS: &[Probe] = &[
+    Probe::new("protect::git_config_by_rename", git_config_by_rename).proof(CONFIG),
+    Probe::new("protect::git_config_by_unlink", git_config_by_unlink).proof(CONFIG),
+    Probe::new("protect::git_config_by_hardlink", git_config_by_hardlink).proof(CONFIG),
+    Probe::new("protect::git_config_by_symlink", git_config_by_symlink).proof(CONFIG),
+    Probe::new("protect::git_folder_moved", git_folder_moved).proof(HOOK),
+    Probe::new("protect::git_folder_exchanged", git_folder_exchanged).proof(HOOK),
+    Probe::new("protect::git_hooks_moved", git_hooks_moved).proof(HOOK),
+    Probe::new("protect::git_hooks_linked", git_hooks_linked).proof(HOOK),
+    Probe::new("protect::parent_of_nested_moved", parent_of_nested_moved)
+        .proof(Proof::Holds("{work}/sub/repo/.git/hooks/pre-commit")),
+    Probe::new("protect::gitfile_planted", gitfile_planted).proof(Proof::Holds("{work}/tree/.git")),
+    Probe::new("protect::bashrc_by_symlink", bashrc_by_symlink).proof(Proof::Holds("{work}/.zlogin")),
+];
+
+const CONFIG: Proof = Proof::Holds("{work}/.git/config");
+const HOOK: Proof = Proof::Holds("{work}/.git/hooks/pre-commit");
+
+/// Changes what is there, without a new name.
+pub(crate) fn edit(scene: &Scene, path: &str) -> Outcome {
+    let path = scene.work(path)?;
+    if !path.exists() {
+        return Err(Stop::Broken(format!("`{}` is not there", path.display())));
+    }
+    OpenOptions::new().append(true).open(&path)?.write_all(hostile(&path).as_bytes())?;
+    Ok("changed".to_owned())
+}
+
+/// Makes it and the folders above it.
+pub(crate) fn plant(scene: &Scene, path: &str) -> Outcome {
+    let path = scene.work(path)?;
+    if path.exists() {
+        return Err(Stop::Broken(format!("`{}` is already there", path.display())));
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(&path, hostile(&path))?;
+    fs::set_permissions(&path, Permissions::from_mode(0o755))?;
+    Ok("planted".to_owned())
+}
+
+/// What would do harm in a file of that name.
+fn hostile(path: &Path) -> String {
+    let name = path.to_string_lossy();
+    if name.contains("/hooks/") {
+        format!("#!/bin/sh\n{PAYLOAD}\n")
+    } else if name.contains("config") {
+        format!("[core]\n\tfsmonitor = {PAYLOAD}\n")
+    } else {
+        PAYLOAD.to_owned()
+    }
+}
+
+fn git_config_by_rename(scene: &Scene) -> Outcome {
+    let own = scene.work("own")?;
+    setup(fs::write(&own, PAYLOAD))?;
+    fs::rename(own, scene.work(".git/config")?)?;
+    Ok("replaced".to_owned())
+}
+
+fn git_config_by_unlink(scene: &Scene) -> Outcome {
+    let config = scene.work(".git/config")?;
+    fs::remove_file(&config)?;
+    fs::write(config, PAYLOAD)?;
+    Ok("made anew".to_owned())
+}
+
+fn git_config_by_hardlink(scene: &Scene) -> Outcome {
+    let alias = scene.work("alias")?;
+    fs::hard_link(scene.work(".git/config")?, &alias)?;
+    fs::write(alias, PAYLOAD)?;
+    Ok("changed by its other name".to_owned())
+}
+
+fn git_config_by_symlink(scene: &Scene) -> Outcome {
+    let link = scene.work("link")?;
+    setup(symlink(".git", &link))?;
+    fs::write(link.join("config"), PAYLOAD)?;
+    Ok("changed through a link".to_owned())
+}
+
+fn planted_repository(scene: &Scene, name: &str) -> Result<(), Stop> {
+    let hooks = scene.work(name)?.join("hooks");
+    setup(fs::create_dir_all(&hooks))?;
+    setup(fs::write(hooks.join("pre-commit"), PAYLOAD))
+}
+
+fn git_folder_moved(scene: &Scene) -> Outcome {
+    planted_repository(scene, "other")?;
+    fs::rename(scene.work(".git")?, scene.work("old")?)?;
+    fs::rename(scene.work("other")?, scene.work(".git")?)?;
+    Ok("another repository in its place".to_owned())
+}
+
+fn git_folder_exchanged(scene: &Scene) -> Outcome {
+    planted_repository(scene, "other")?;
+    let (git, other) = (c(scene.work(".git")?), c(scene.work("other")?));
+    let here = libc::AT_FDCWD;
+    sys!(libc::SYS_renameat2, here, git.as_ptr(), here, other.as_ptr(), libc::RENAME_EXCHANGE)?;
+    Ok("exchanged".to_owned())
+}
+
+fn git_hooks_moved(scene: &Scene) -> Outcome {
+    planted_repository(scene, "other")?;
+    fs::rename(scene.work(".git/hooks")?, scene.work("old")?)?;
+    fs::rename(scene.work("other/hooks")?, scene.work(".git/hooks")?)?;
+    Ok("other hooks in their place".to_owned())
+}
+
+fn git_hooks_linked(scene: &Scene) -> Outcome {
+    planted_repository(scene, "other")?;
+    fs::rename(scene.work(".git/hooks")?, scene.work("old")?)?;
+    symlink("../other/hooks", scene.work(".git/hooks")?)?;
+    Ok("hooks are a link".to_owned())
+}
+
+fn parent_of_nested_moved(scene: &Scene) -> Outcome {
+    planted_repository(scene, "other/repo/.git")?;
+    fs::rename(scene.work("sub")?, scene.work("old")?)?;
+    fs::rename(scene.work("other")?, scene.work("sub")?)?;
+    Ok("another folder in its place".to_owned())
+}
+
+/// A `.git` that is a file names the folder git takes its hooks from.
+fn gitfile_planted(scene: &Scene) -> Outcome {
+    let tree = scene.work("tree")?;
+    setup(fs::create_dir(&tree))?;
+    fs::write(tree.join(".git"), format!("gitdir: ../{PAYLOAD}\n"))?;
+    Ok("planted".to_owned())
+}
+
+fn bashrc_by_symlink(scene: &Scene) -> Outcome {
+    let own = scene.work("own")?;
+    setup(fs::write(&own, PAYLOAD))?;
+    symlink("own", scene.work(".zlogin")?)?;
+    Ok("planted as a link".to_owned())
+}

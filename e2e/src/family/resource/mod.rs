@@ -1,0 +1,5 @@
+//! Spending more than was granted, and staying longer.
+
+pub(crate) mod limit;
+pub(crate) mod memory;
+pub(crate) mod survivor;

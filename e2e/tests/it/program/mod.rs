@@ -1,0 +1,13 @@
+//! Programs that people use, doing what people do with them.
+
+mod cargo;
+mod git;
+mod node;
+mod python;
+mod shell;
+
+use crate::check::Check;
+
+/// The checks of all programs.
+pub(crate) const CHECKS: &[&[Check]] =
+    &[cargo::CHECKS, git::CHECKS, node::CHECKS, python::CHECKS, shell::CHECKS];
