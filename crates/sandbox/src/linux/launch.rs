@@ -63,8 +63,7 @@ impl Set {
                 .map_err(failed(Step::Control))?;
         let prepared =
             enter(namespaces, Arc::clone(base), theirs.as_fd(), init.as_fd()).map_err(failed(Step::Clone))?;
-        // The clone has its own table of descriptors, but may not have copied ours yet when `theirs` is closed here:
-        // the table was copied before the clone returned.
+        // `theirs` is closed here: the clone copied our table of descriptors before it returned.
         let path = format!("/proc/{}/ns/mnt", prepared.pid());
         let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
         // Only for speed: without it everything ends in its own time.

@@ -167,7 +167,8 @@ impl Plan {
         let root = layout.entries;
         let all: Vec<&Entry> = base.iter().chain(&root).collect();
         let landlock = Landlock::new(&all, &executables, spec.any_binary);
-        let program = seen.programs.first().map(|program| program.found.real.clone()).unwrap_or_default();
+        // By the path it was asked for: many a program looks at its own name.
+        let program = seen.programs.first().map(|program| program.asked.clone()).unwrap_or_default();
         let guarded =
             seen.trees.iter().filter(|(found, access)| access.write && found.kind == Kind::Directory);
         Ok(Self {
@@ -186,18 +187,13 @@ impl Plan {
             network: Network::Loopback,
             terminal: spec.terminal,
             guarded: guarded.map(|(found, _)| found.real.clone()).collect(),
-            program: asked_or(program, seen),
+            program,
             root,
             base,
             sensitive: seen.sensitive.clone(),
             named: spec.named.clone(),
         })
     }
-}
-
-/// The program is executed by the path it was asked for: many a program looks at its own name.
-fn asked_or(real: PathBuf, seen: &Seen) -> PathBuf {
-    seen.programs.first().map_or(real, |program| program.asked.clone())
 }
 
 fn name_of(spec: &Spec) -> OsString {

@@ -167,6 +167,47 @@ fn an_observed_command_has_its_refusals_counted() {
 }
 
 #[test]
+fn a_device_and_a_file_on_standard_input_stay_what_they_are() {
+    let chmod = |path: &str| Spec::new("/bin/chmod").arguments(["666", path]);
+    let report = run(&chmod("/dev/full"));
+    assert!(String::from_utf8_lossy(&report.stderr.bytes).contains("Read-only file system"), "{report:?}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("outside");
+    std::fs::write(&file, "content").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let both = || std::fs::OpenOptions::new().read(true).write(true).open(&file).unwrap();
+    let script = "import os, sys\nprint(sys.stdin.read())\nos.fchmod(0, 0o666)\nos.write(0, b'X')";
+    let python = Spec::new("/usr/bin/python3").arguments(["-c", script]);
+    let report = sandbox().run(&python, Streams::default().input_from(both().into())).unwrap();
+    assert_eq!(stdout(&report), "content\n");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "content");
+    let directory = std::fs::File::open(folder.path()).unwrap();
+    assert!(sandbox().run(&python, Streams::default().input_from(directory.into())).is_err());
+}
+
+#[test]
+fn neither_a_marker_nor_a_link_widens_a_grant() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for path in ["bin", "lib/rustlib", ".ssh"] {
+        std::fs::create_dir_all(root.join(path)).unwrap();
+    }
+    let key = root.join(".ssh/id_rsa");
+    std::fs::write(&key, "KEY").unwrap();
+    std::fs::write(root.join("pyvenv.cfg"), "").unwrap();
+    let program = root.join("bin/mycat");
+    std::fs::copy("/bin/cat", &program).unwrap();
+    assert_eq!(stdout(&run(&Spec::new(&program).arguments([&key]))), "");
+
+    std::os::unix::fs::symlink(&key, root.join("link")).unwrap();
+    let linked = Spec::new("/bin/cat").arguments([&key]).tree(root.join("link"), Access::READ);
+    assert!(matches!(sandbox().run(&linked, Streams::default()), Err(SandboxError::Path { .. })));
+    assert_eq!(stdout(&run(&Spec::new("/bin/cat").arguments([&key]).tree(&key, Access::READ))), "KEY");
+}
+
+#[test]
 fn many_at_once_and_from_ready_sets() {
     for native in [Native::new(), Native::new().keep_ready(3)] {
         let sandbox = Sandbox::new(native);
