@@ -1,4 +1,4 @@
-//! Limits of a call: how long, how much memory, how many processes, how much output.
+//! Limits of a call: how long, how much memory, how many processes, how much output, how much network.
 //!
 //! Durations are written `500ms`, `30s`, `2m`, `1h`; sizes `512K`, `64M`, `1G` (powers of 1,024) or plain bytes.
 
@@ -39,6 +39,31 @@ pub struct Limits {
     /// Scratch space.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scratch: Option<Size>,
+    /// Network connections open at the same time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u32>,
+    /// Bytes sent over the network by one call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Size>,
+    /// Bytes received over the network by one call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub received: Option<Size>,
+    /// How long a network connection may be silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Span>,
+    /// How long a network connection may last.
+    #[serde(alias = "connectionTime", alias = "connection-time", skip_serializing_if = "Option::is_none")]
+    pub connection_time: Option<Span>,
+    /// Network requests in a minute: a connection is one, and so is each further HTTP request that can be seen on it.
+    #[serde(
+        alias = "requestsPerMinute",
+        alias = "requests-per-minute",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub requests_per_minute: Option<u32>,
+    /// Different names in a minute that only a pattern with `*` admits.
+    #[serde(alias = "namesPerMinute", alias = "names-per-minute", skip_serializing_if = "Option::is_none")]
+    pub names_per_minute: Option<u32>,
 }
 
 impl Limits {
@@ -54,6 +79,13 @@ impl Limits {
             file_size: tighter(self.file_size, other.file_size),
             output: tighter(self.output, other.output),
             scratch: tighter(self.scratch, other.scratch),
+            connections: tighter(self.connections, other.connections),
+            sent: tighter(self.sent, other.sent),
+            received: tighter(self.received, other.received),
+            idle: tighter(self.idle, other.idle),
+            connection_time: tighter(self.connection_time, other.connection_time),
+            requests_per_minute: tighter(self.requests_per_minute, other.requests_per_minute),
+            names_per_minute: tighter(self.names_per_minute, other.names_per_minute),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod private;
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
@@ -15,12 +16,30 @@ use crate::{Code, Refusal};
 
 pub use private::Private;
 
+/// What becomes of a host that nothing names.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnUnknown {
+    /// A person is asked, and the connection waits for the answer.
+    Ask,
+    /// It is refused.
+    #[default]
+    Refuse,
+}
+
+impl OnUnknown {
+    fn is_refuse(&self) -> bool {
+        *self == Self::Refuse
+    }
+}
+
 /// What an operator lets a personality reach: nothing by default.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct NetworkCeiling {
     allow: HostSet,
     private: Private,
+    on_unknown: OnUnknown,
     /// `allow`, and the entries of `private` where `allow` holds a `*`.
     effective: HostSet,
 }
@@ -32,6 +51,8 @@ pub struct NetworkCeiling {
 struct Written {
     allow: HostSet,
     private: Private,
+    #[serde(alias = "onUnknown", alias = "on-unknown", skip_serializing_if = "OnUnknown::is_refuse")]
+    on_unknown: OnUnknown,
 }
 
 impl NetworkCeiling {
@@ -46,7 +67,14 @@ impl NetworkCeiling {
             });
             effective = allow.iter().cloned().chain(lifted).collect();
         }
-        Self { allow, private, effective }
+        Self { allow, private, on_unknown: OnUnknown::Refuse, effective }
+    }
+
+    /// Sets what becomes of a host that nothing names.
+    #[must_use]
+    pub const fn with_on_unknown(mut self, on_unknown: OnUnknown) -> Self {
+        self.on_unknown = on_unknown;
+        self
     }
 
     /// Returns the patterns of `allow`, with `*` read as every public host.
@@ -67,13 +95,13 @@ impl NetworkCeiling {
 
 impl From<Written> for NetworkCeiling {
     fn from(written: Written) -> Self {
-        Self::new(written.allow, written.private)
+        Self::new(written.allow, written.private).with_on_unknown(written.on_unknown)
     }
 }
 
 impl From<NetworkCeiling> for Written {
     fn from(ceiling: NetworkCeiling) -> Self {
-        Self { allow: ceiling.allow, private: ceiling.private }
+        Self { allow: ceiling.allow, private: ceiling.private, on_unknown: ceiling.on_unknown }
     }
 }
 
@@ -97,13 +125,54 @@ impl From<NetworkCeiling> for Written {
 pub struct NetworkGrant {
     hosts: HostSet,
     private: Private,
+    #[serde(skip_serializing_if = "OnUnknown::is_refuse")]
+    on_unknown: OnUnknown,
 }
+
+/// The ports of http and https, on which a gate looks at what is said.
+const WEB_PORTS: [u16; 2] = [80, 443];
 
 impl NetworkGrant {
     /// Computes what is both declared and permitted.
     pub fn meet(declared: &HostSet, ceiling: &NetworkCeiling) -> Self {
         let hosts = declared.meet(&ceiling.effective);
-        Self { hosts, private: ceiling.private.clone() }
+        Self { hosts, private: ceiling.private.clone(), on_unknown: ceiling.on_unknown }
+    }
+
+    /// Returns what is left when only what `other` admits too may be reached. Nothing is ever added.
+    #[must_use]
+    pub fn narrowed(&self, other: &Self) -> Self {
+        let on_unknown = match (self.on_unknown, other.on_unknown) {
+            (OnUnknown::Ask, OnUnknown::Ask) => OnUnknown::Ask,
+            (OnUnknown::Refuse, _) | (_, OnUnknown::Refuse) => OnUnknown::Refuse,
+        };
+        Self { hosts: self.hosts.meet(&other.hosts), private: self.private.meet(&other.private), on_unknown }
+    }
+
+    /// Returns the grant with one more target, which a person agreed to. The address floor holds for it as before.
+    #[must_use]
+    pub fn with_target(&self, target: &Target) -> Self {
+        let shape = match &target.host {
+            Host::Address(address) => HostShape::Address(*address),
+            Host::Name(name) => HostShape::Name(name.clone()),
+        };
+        let added = HostPattern::new(shape, Some(target.port));
+        Self { hosts: self.hosts.iter().cloned().chain([added]).collect(), ..self.clone() }
+    }
+
+    /// Returns what becomes of a host that nothing names.
+    pub const fn on_unknown(&self) -> OnUnknown {
+        self.on_unknown
+    }
+
+    /// Returns the ports a gate has to listen on: those of the web, and those that patterns name.
+    pub fn ports(&self) -> BTreeSet<u16> {
+        self.hosts.iter().filter_map(HostPattern::port).chain(WEB_PORTS).collect()
+    }
+
+    /// Says whether nothing can be reached, whoever is asked.
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty() && self.on_unknown == OnUnknown::Refuse
     }
 
     /// Returns the granted hosts.
@@ -202,6 +271,47 @@ mod tests {
             let judged = grant(declared, allow, private).judge(&Target::from_authority(target).unwrap());
             assert_eq!(judged.is_ok(), *admitted, "{declared:?} {allow:?} {private:?} ~ {target}");
         }
+    }
+
+    #[test]
+    fn narrowing_only_takes_away() {
+        let wide = grant(&["*"], &["*.acme.io", "10.0.0.5"], &["10.0.0.0/8"]);
+        let narrow = grant(&["*"], &["one.acme.io", "evil.net"], &["10.0.0.0/16", "192.168.0.0/16"]);
+        let left = wide.narrowed(&narrow);
+        let admits = |target| left.judge(&Target::from_authority(target).unwrap()).is_ok();
+        assert!(admits("one.acme.io:443"));
+        assert!(!admits("two.acme.io:443") && !admits("evil.net:443") && !admits("10.0.0.5:80"));
+        let target = Target::from_authority("one.acme.io:443").unwrap();
+        for (answer, admitted) in [("10.0.1.1", true), ("10.9.1.1", false), ("192.168.1.1", false)] {
+            let judged = left.judge_address(&target, answer.parse().unwrap());
+            assert_eq!(judged.is_ok(), admitted, "{answer}");
+        }
+    }
+
+    #[test]
+    fn what_a_person_adds_is_one_target_above_the_floor() {
+        let target = Target::from_authority("new.acme.io:443").unwrap();
+        let grant = grant(&["one.acme.io"], &["one.acme.io"], &[]).with_target(&target);
+        assert!(grant.judge(&target).is_ok());
+        assert!(grant.judge(&Target::from_authority("new.acme.io:80").unwrap()).is_err());
+        assert!(grant.judge_address(&target, [10, 0, 0, 5].into()).is_err());
+    }
+
+    #[test]
+    fn a_gate_listens_where_a_pattern_may_be_reached() {
+        let ports = |hosts: &[&str]| grant(hosts, hosts, &[]).ports().into_iter().collect::<Vec<_>>();
+        assert_eq!(ports(&["acme.io"]), [80, 443]);
+        assert_eq!(ports(&["acme.io:22", "db.acme.io:5432"]), [22, 80, 443, 5432]);
+    }
+
+    #[test]
+    fn asking_is_off_until_the_operator_says_so() {
+        let read = |text: &str| serde_json::from_str::<NetworkCeiling>(text);
+        let ceiling = read(r#"{"on_unknown": "ask"}"#).unwrap();
+        assert_eq!(NetworkGrant::meet(&HostSet::default(), &ceiling).on_unknown(), OnUnknown::Ask);
+        assert_eq!(read("{}").unwrap(), NetworkCeiling::default());
+        assert!(NetworkGrant::default().is_empty());
+        assert!(read(r#"{"on_unknown": "allow"}"#).is_err());
     }
 
     #[test]

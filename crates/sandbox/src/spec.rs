@@ -228,5 +228,6 @@ pub fn default_limits() -> Limits {
         file_size: Some(Size::new(256 * MEBI)),
         output: Some(Size::new(MEBI)),
         scratch: Some(Size::new(64 * MEBI)),
+        ..Limits::default()
     }
 }

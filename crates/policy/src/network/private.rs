@@ -21,6 +21,11 @@ impl Private {
         entries.into_iter().map(entry).collect::<Result<HostSet, _>>().map(Self)
     }
 
+    /// Returns exactly what both list.
+    pub(super) fn meet(&self, other: &Self) -> Self {
+        Self(self.0.meet(&other.0))
+    }
+
     /// Tells whether the address itself, or a range around it, is listed.
     pub fn covers_address(&self, address: IpAddr) -> bool {
         self.iter().any(|entry| match entry.shape() {

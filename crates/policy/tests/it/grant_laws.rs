@@ -130,8 +130,14 @@ fn limits() -> impl Strategy<Value = Limits> {
     let span = || prop::option::of((1_u64..5).prop_map(|s| Span::new(std::time::Duration::from_secs(s))));
     let size = || prop::option::of((0_u64..5).prop_map(Size::new));
     let count = || prop::option::of(0_u32..5);
-    ((span(), span(), size(), count()), (count(), size(), size(), size())).prop_map(
-        |((wall, cpu, memory, processes), (open_files, file_size, output, scratch))| Limits {
+    let process = ((span(), span(), size(), count()), (count(), size(), size(), size()));
+    let network = (count(), size(), size(), span(), span(), count(), count());
+    (process, network).prop_map(|((one, other), network)| {
+        let (wall, cpu, memory, processes) = one;
+        let (open_files, file_size, output, scratch) = other;
+        let (connections, sent, received, idle, connection_time, requests_per_minute, names_per_minute) =
+            network;
+        Limits {
             wall,
             cpu,
             memory,
@@ -140,8 +146,15 @@ fn limits() -> impl Strategy<Value = Limits> {
             file_size,
             output,
             scratch,
-        },
-    )
+            connections,
+            sent,
+            received,
+            idle,
+            connection_time,
+            requests_per_minute,
+            names_per_minute,
+        }
+    })
 }
 
 /// Any JSON value that is not too large.

@@ -220,6 +220,7 @@ fn with_defaults(limits: &Limits) -> Limits {
         file_size: limits.file_size.or(default.file_size),
         output: limits.output.or(default.output),
         scratch: limits.scratch.or(default.scratch),
+        ..*limits
     }
 }
 
