@@ -48,7 +48,7 @@ pub use host::{Found, Identity, Kind, Platform, Program, SearchPath};
 pub use limit::{Enforcer, LimitName};
 #[cfg(target_os = "linux")]
 pub use linux::terminal::RawTerminal;
-pub use plan::{Entry, Landlock, Network, Plan, ProcessLimit, Resource, Rule, Seen};
+pub use plan::{Entry, Landlock, Network, Openings, Plan, Prefix, ProcessLimit, Resource, Rule, Seen};
 pub use report::{Capture, Ending, Quarantined, Report, Usage};
 pub use sandbox::Sandbox;
 pub use seccomp::{Architecture, Instruction, Profile, program as seccomp_program};
@@ -56,4 +56,4 @@ pub use seccomp::{Architecture, Instruction, Profile, program as seccomp_program
 pub use select::{Choice, Selector};
 pub use spec::{Access, Spec, Tree, default_limits};
 pub use step::Step;
-pub use stream::{Observer, Stream, Streams};
+pub use stream::{Observer, Opener, Sockets, Stream, Streams};

@@ -3,7 +3,7 @@
 use crate::backend::{Backend, Tier};
 use crate::error::SandboxError;
 use crate::host::Platform;
-use crate::plan::{Plan, Seen};
+use crate::plan::{Network, Plan, Seen};
 use crate::report::Report;
 use crate::spec::Spec;
 use crate::stream::Streams;
@@ -60,6 +60,19 @@ impl Sandbox {
         let found = self.backend.tier();
         if found < self.weakest {
             return Err(SandboxError::Tier { found, wanted: self.weakest });
+        }
+        if let Network::Gated(_) = plan.network {
+            let backend = self.backend.name();
+            if !self.backend.has_gate() {
+                let what = format!(
+                    "a grant of hosts with `{backend}`: only `native` has sockets for the egress gate"
+                );
+                return Err(SandboxError::Inexpressible { what });
+            }
+            if streams.gate.is_none() {
+                let what = "a grant of hosts: nobody opens an egress gate for it".into();
+                return Err(SandboxError::Inexpressible { what });
+            }
         }
         self.backend.run(plan, streams)
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ringfence_policy::{Direction, Grant, Limits, NamePattern};
+use ringfence_policy::{Direction, Grant, Limits, NamePattern, NetworkGrant};
 
 use crate::error::SandboxError;
+use crate::plan::{Network, Openings};
 
 /// A command and everything it may reach. Starts with nothing granted.
 #[derive(Clone, Debug)]
@@ -26,6 +27,7 @@ pub struct Spec {
     pub(crate) terminal: bool,
     pub(crate) named: Vec<PathBuf>,
     pub(crate) skip_missing: bool,
+    pub(crate) network: Network,
 }
 
 /// A path inside the sandbox with everything below it.
@@ -83,6 +85,7 @@ impl Spec {
             terminal: false,
             named: Vec::new(),
             skip_missing: false,
+            network: Network::Loopback,
         }
     }
 
@@ -160,7 +163,14 @@ impl Spec {
         self
     }
 
-    /// Adds what a grant admits: paths and binaries. Binaries are looked up by `find`.
+    /// Makes the sockets through which a gate is asked for these hosts; whoever runs it is handed them. Replaces what
+    /// was set before. A grant of nothing is no network.
+    pub fn network(mut self, grant: &NetworkGrant) -> Self {
+        self.network = if grant.is_empty() { Network::Loopback } else { Network::Gated(Openings::of(grant)) };
+        self
+    }
+
+    /// Adds what a grant admits: hosts, paths and binaries. Binaries are looked up by `find`.
     ///
     /// # Errors
     ///
@@ -170,10 +180,8 @@ impl Spec {
         grant: &Grant,
         find: impl Fn(&str) -> Option<PathBuf>,
     ) -> Result<Self, SandboxError> {
-        if grant.network.as_ref().is_some_and(|network| !network.hosts().is_empty()) {
-            return Err(SandboxError::Inexpressible {
-                what: "a grant of hosts: a sandboxed process needs the egress gate for it".into(),
-            });
+        if let Some(network) = &grant.network {
+            self = self.network(network);
         }
         if let Some(fs) = &grant.fs {
             for direction in [Direction::Read, Direction::Write] {

@@ -31,6 +31,8 @@ pub enum Step {
     Pivot,
     /// Raise the loopback interface.
     Loopback,
+    /// Make the sockets of the gate.
+    Gate,
     /// Join the control groups.
     Cgroup,
     /// Start a session.
@@ -59,7 +61,7 @@ pub enum Step {
 
 impl Step {
     /// All steps, by number.
-    const ALL: [Self; 24] = [
+    const ALL: [Self; 25] = [
         Self::Clone,
         Self::ParentDeath,
         Self::Control,
@@ -72,6 +74,7 @@ impl Step {
         Self::Proc,
         Self::Pivot,
         Self::Loopback,
+        Self::Gate,
         Self::Cgroup,
         Self::Session,
         Self::Limit,
@@ -106,6 +109,7 @@ impl std::fmt::Display for Step {
             Self::Proc => "mounting /proc",
             Self::Pivot => "leaving the old root",
             Self::Loopback => "raising the loopback interface",
+            Self::Gate => "making the sockets of the egress gate",
             Self::Cgroup => "joining the control group",
             Self::Session => "starting a session",
             Self::Limit => "setting a limit",

@@ -10,7 +10,20 @@ pub struct Streams<'a> {
     pub(crate) input: Input,
     pub(crate) observer: Option<Observer<'a>>,
     pub(crate) leash: Option<OwnedFd>,
+    pub(crate) gate: Option<Opener<'a>>,
 }
+
+/// Sockets that were made inside a network namespace. They work there, whoever holds them.
+#[derive(Debug)]
+pub struct Sockets {
+    /// TCP listeners on the ports of the plan, and one for DNS.
+    pub listeners: Vec<OwnedFd>,
+    /// The UDP socket of DNS.
+    pub dns: OwnedFd,
+}
+
+/// Takes the sockets of a gate, before the command runs. An error ends everything.
+pub type Opener<'a> = Box<dyn FnOnce(Sockets) -> std::io::Result<()> + Send + 'a>;
 
 /// Takes pieces of output as they come. One that breaks off has had enough, and the stream is closed.
 pub type Observer<'a> = Box<dyn FnMut(Stream, &[u8]) -> ControlFlow<()> + Send + 'a>;
@@ -49,6 +62,12 @@ impl<'a> Streams<'a> {
     /// Kills the command when the other end of this pipe is closed.
     pub fn leash(mut self, end: OwnedFd) -> Self {
         self.leash = Some(end);
+        self
+    }
+
+    /// Opens a gate on the sockets that a command with hosts asks through. Without one, such a command is refused.
+    pub fn gate(mut self, open: impl FnOnce(Sockets) -> std::io::Result<()> + Send + 'a) -> Self {
+        self.gate = Some(Box::new(open));
         self
     }
 

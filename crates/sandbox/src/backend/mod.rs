@@ -65,6 +65,11 @@ pub trait Backend: fmt::Debug + Send + Sync + sealed::Sealed {
     /// How much of a plan it enforces.
     fn tier(&self) -> Tier;
 
+    /// Says whether it hands out sockets for a gate. One that does not runs no command with hosts.
+    fn has_gate(&self) -> bool {
+        false
+    }
+
     /// Runs a plan to its end, or starts nothing.
     ///
     /// # Errors

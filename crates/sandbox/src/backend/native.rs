@@ -20,7 +20,7 @@ use crate::linux::op::Op;
 use crate::linux::prepare::{User, base_steps, closing_steps, command_steps, plan_steps};
 use crate::linux::refusal::Refusals;
 use crate::linux::supervise::{Bounds, Process, watch};
-use crate::plan::{Entry, Plan, base};
+use crate::plan::{Entry, Network, Plan, base};
 use crate::quarantine::quarantine;
 use crate::report::{Ending, Report, Usage};
 use crate::seccomp::Profile;
@@ -93,6 +93,10 @@ impl Backend for Native {
         Tier::Full
     }
 
+    fn has_gate(&self) -> bool {
+        true
+    }
+
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {
         let user = User::current();
         let begun = Instant::now();
@@ -119,6 +123,10 @@ impl Backend for Native {
         let ends = Ends::new(streams.input, plan.terminal).map_err(failed)?;
         let started = coming.wait()?.start(steps, ends.borrowed(), &doors)?;
         drop(doors);
+        if let (Network::Gated(_), Some(open)) = (&plan.network, streams.gate) {
+            let failed = |error| SandboxError::Step { step: Step::Gate, path: None, error };
+            open(started.sockets()?).map_err(failed)?;
+        }
         let ours = ends.into_ours();
 
         let bounds = Bounds::of(plan, begun, streams.leash, &limits);

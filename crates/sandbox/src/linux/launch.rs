@@ -4,7 +4,7 @@
 //! process. It can also prepare namespace sets ahead of time: a set is used once, by one sandbox.
 
 use std::collections::VecDeque;
-use std::io::IoSlice;
+use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -12,15 +12,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
-    recv, sendmsg, socketpair,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, sendmsg, socketpair,
 };
 
 use super::op::Op;
 use super::prepare::about;
 use crate::error::SandboxError;
 use crate::step::Step;
-use crate::sys::{Instructions, MAX_RECEIVED, Part, Prepared, enter, init_program};
+use crate::stream::Sockets;
+use crate::sys::{Instructions, MAX_RECEIVED, MOST_SENT, Part, Prepared, enter, init_program};
 
 /// A process in namespaces of its own that waits for instructions.
 pub(crate) struct Set {
@@ -167,6 +168,34 @@ impl Started {
     /// Returns why the command never ran, once everything is over.
     pub(crate) fn failure(&self) -> Option<SandboxError> {
         self.set.failure(&self.steps)
+    }
+
+    /// Waits for the sockets of the gate, which are the first thing that process 1 sends.
+    pub(crate) fn sockets(&self) -> Result<Sockets, SandboxError> {
+        let mut word = [0; 8];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_SENT))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let received = loop {
+            let mut vector = [IoSliceMut::new(&mut word)];
+            match recvmsg(&self.set.control, &mut vector, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+                Err(Errno::INTR) => {}
+                received => break received,
+            }
+        };
+        let mut descriptors = Vec::new();
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(sent) = message {
+                descriptors.extend(sent);
+            }
+        }
+        match received {
+            Ok(_) if word == *b"sockets!" && descriptors.len() > 1 => {
+                let dns = descriptors.remove(0);
+                Ok(Sockets { listeners: descriptors, dns })
+            }
+            // It ended before it could.
+            Ok(_) | Err(_) => Err(self.set.failed(&self.steps)),
+        }
     }
 
     /// Takes the mount namespace, to be ended later.

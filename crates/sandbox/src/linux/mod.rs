@@ -4,6 +4,7 @@ pub(crate) mod account;
 pub(crate) mod budget;
 pub(crate) mod cgroup;
 pub(crate) mod ends;
+pub(crate) mod gate;
 pub(crate) mod inner;
 pub(crate) mod kernel;
 pub(crate) mod launch;

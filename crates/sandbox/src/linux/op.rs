@@ -53,6 +53,10 @@ pub(crate) enum Op {
     HostName { name: Vec<u8> },
     /// Raises `lo`.
     RaiseLoopback,
+    /// Sends messages to the kernel's routing, each of which must be acknowledged.
+    Routing { messages: Vec<Vec<u8>> },
+    /// Makes sockets and sends them over the control socket, in this order.
+    OpenSockets { sockets: Vec<Socket> },
     /// Writes `0` to this many of the received descriptors after the first three: joins those control groups.
     JoinCgroups { count: usize },
     /// `setsid`, and with a terminal on descriptor 0 makes it the controlling one.
@@ -73,6 +77,14 @@ pub(crate) enum Op {
     Seccomp { program: Vec<Instruction>, observe: bool },
     /// `execve`
     Execute(Execution),
+}
+
+/// A socket to be made, with its address as the kernel takes it.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) struct Socket {
+    pub(crate) family: i32,
+    pub(crate) kind: i32,
+    pub(crate) address: Vec<u8>,
 }
 
 /// A program with its arguments and environment, laid out for `execve`.

@@ -4,10 +4,11 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::gate;
 use super::kernel::{self, right};
 use super::op::{Execution, Op};
 use crate::error::SandboxError;
-use crate::plan::{Entry, Plan, ProcessLimit, Resource, Rule};
+use crate::plan::{Entry, Network, Plan, ProcessLimit, Resource, Rule};
 use crate::seccomp::{Architecture, Profile, program};
 use crate::spec::Access;
 use crate::step::Step;
@@ -16,6 +17,7 @@ use crate::step::Step;
 const OLD: &str = "/.old";
 const HIDDEN_FILE: &str = "/.hidden-file";
 const HIDDEN_FOLDER: &str = "/.hidden-folder";
+const COVER: &str = "/.cover";
 
 const RDONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const NOSUID: u64 = libc::MOUNT_ATTR_NOSUID;
@@ -73,6 +75,11 @@ pub(crate) fn plan_steps(plan: &Plan, cgroups: usize) -> Result<Vec<Op>, Sandbox
     let mut ops = Vec::with_capacity(plan.root.len() * 2 + 8);
     if cgroups > 0 {
         ops.push(Op::JoinCgroups { count: cgroups });
+    }
+    if let Network::Gated(openings) = &plan.network {
+        // First, so that the gate is opened while the rest goes on.
+        ops.push(Op::Routing { messages: gate::messages(openings) });
+        ops.push(Op::OpenSockets { sockets: gate::sockets(openings) });
     }
     for entry in &plan.root {
         add(&mut ops, entry, None)?;
@@ -197,6 +204,19 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: Option<User>) -> Result<(), Sandb
                 },
             );
             ops.push(Op::MakeFile { path, mode: 0o644, content: content.into_bytes() });
+        }
+        Entry::Cover { content, .. } => {
+            let own = text_of(COVER)?;
+            ops.push(Op::MakeFile { path: own.clone(), mode: 0o444, content: content.clone().into_bytes() });
+            ops.push(Op::Bind {
+                may_be_gone: false,
+                source: own.clone(),
+                target: path,
+                attributes: NOSUID | NODEV | RDONLY | NOEXEC,
+                identity: None,
+                recursive: false,
+            });
+            ops.push(Op::Remove { path: own, flags: 0 });
         }
         Entry::Link { to, .. } => ops.push(Op::Link { to: text(to.as_os_str())?, at: path }),
         Entry::Bind { access, file, identity, protected, path: at } => {

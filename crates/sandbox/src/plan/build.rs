@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ringfence_policy::{Direction, Floor, Limits};
 
-use super::{Entry, Landlock, Network, Plan, ProcessLimit, Resource};
+use super::{Entry, Landlock, Network, Openings, Plan, ProcessLimit, Resource};
 use crate::error::SandboxError;
 use crate::host::{Found, Kind, Platform, Program, Role, Sensitive, Treatment, find, survey};
 use crate::seccomp::Profile;
@@ -20,6 +20,8 @@ pub struct Seen {
     trees: Vec<(Found, Access)>,
     folders: Vec<Found>,
     sensitive: Vec<Sensitive>,
+    /// Where the machine's list of name servers really is.
+    resolver: Option<PathBuf>,
 }
 
 /// The folders that `*` mounts.
@@ -28,6 +30,10 @@ const PROGRAM_FOLDERS: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib64", "/
 const OWN: &[&str] = &["/proc", "/dev"];
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 const SCRATCH: &str = "/tmp";
+/// Where every resolver looks for its servers.
+const RESOLVER: &str = "/etc/resolv.conf";
+/// How many ports a gate listens on at most.
+const MOST_PORTS: usize = 64;
 
 impl Seen {
     /// Looks at everything a specification names.
@@ -77,7 +83,8 @@ impl Seen {
         }
         let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary);
         let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
-        Ok(Self { platform: platform.clone(), programs, trees, folders, sensitive })
+        let resolver = find(Path::new(RESOLVER)).ok().map(|found| found.real);
+        Ok(Self { platform: platform.clone(), programs, trees, folders, sensitive, resolver })
     }
 }
 
@@ -155,6 +162,9 @@ impl Plan {
             layout.link(Path::new(path), Path::new(SCRATCH));
         }
         protect(&mut layout, seen);
+        if let Network::Gated(openings) = &spec.network {
+            resolver(&mut layout, openings, seen)?;
+        }
 
         let directory = spec.directory.clone().unwrap_or_else(|| PathBuf::from(SCRATCH));
         let directory = find_inside(&directory);
@@ -184,7 +194,7 @@ impl Plan {
             process_limits: process_limits(&limits),
             limits,
             asked: spec.limits,
-            network: Network::Loopback,
+            network: spec.network.clone(),
             terminal: spec.terminal,
             guarded: guarded.map(|(found, _)| found.real.clone()).collect(),
             program,
@@ -357,6 +367,7 @@ impl Layout {
             Entry::Directory { .. } => Is::Folder,
             Entry::Bind { file: false, .. } | Entry::Proc | Entry::Scratch { .. } => Is::Mounted,
             Entry::Bind { .. }
+            | Entry::Cover { .. }
             | Entry::Device { .. }
             | Entry::File { .. }
             | Entry::Hidden { .. }
@@ -416,6 +427,32 @@ impl Layout {
             identity: found.identity,
             protected: false,
         });
+    }
+}
+
+/// Has names looked up at the gate. The machine's own settings would lead nowhere.
+fn resolver(layout: &mut Layout, openings: &Openings, seen: &Seen) -> Result<(), SandboxError> {
+    if openings.ports.len() > MOST_PORTS {
+        return Err(SandboxError::Inexpressible { what: format!("hosts on more than {MOST_PORTS} ports") });
+    }
+    let content = "nameserver 127.0.0.1\noptions timeout:2 attempts:2\n".to_owned();
+    let path = PathBuf::from(RESOLVER);
+    if !layout.holds(&path) {
+        layout.entries.push(Entry::File { path, content });
+        return Ok(());
+    }
+    // The folder around it was granted: ours goes on top, where it leads to.
+    match &seen.resolver {
+        Some(real) if layout.holds(real) => {
+            layout.entries.push(Entry::Cover { path: real.clone(), content });
+            Ok(())
+        }
+        Some(_) | None => {
+            let error = std::io::Error::other(
+                "it leads nowhere inside, and a command with hosts needs one of its own",
+            );
+            Err(SandboxError::Path { path, error })
+        }
     }
 }
 

@@ -9,10 +9,11 @@ mod build;
 mod landlock;
 
 use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ringfence_policy::Limits;
+use ringfence_policy::{HostShape, Limits, NetworkGrant};
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use build::Seen;
@@ -117,6 +118,13 @@ pub enum Entry {
         /// How much it holds.
         bytes: u64,
     },
+    /// A file of ours on top of one of the machine's.
+    Cover {
+        /// Where.
+        path: PathBuf,
+        /// What it says.
+        content: String,
+    },
     /// Something that is there and can be neither read nor written.
     Hidden {
         /// Where.
@@ -131,6 +139,7 @@ impl Entry {
     pub fn path(&self) -> &Path {
         match self {
             Self::Bind { path, .. }
+            | Self::Cover { path, .. }
             | Self::Device { path }
             | Self::Directory { path }
             | Self::File { path, .. }
@@ -143,11 +152,59 @@ impl Entry {
 }
 
 /// What the network namespace holds.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
+    /// Sockets that lead to whoever started the command, and no other way out.
+    Gated(Openings),
     /// A loopback interface, and no way out.
+    #[default]
     Loopback,
+}
+
+/// What a gate has to be asked through.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct Openings {
+    /// The ports on which connections are taken.
+    pub ports: Vec<u16>,
+    /// The addresses that are taken for the gate's, beside the range that stands for names.
+    pub addresses: Vec<Prefix>,
+}
+
+/// A range of addresses.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+pub struct Prefix {
+    /// Its first address.
+    pub address: IpAddr,
+    /// How many leading bits are the same.
+    pub length: u8,
+}
+
+impl Openings {
+    /// Returns what a gate for this grant needs.
+    pub(crate) fn of(grant: &NetworkGrant) -> Self {
+        let mut addresses: Vec<Prefix> =
+            grant.hosts().iter().flat_map(|pattern| prefixes(pattern.shape())).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        Self { ports: grant.ports().into_iter().collect(), addresses }
+    }
+}
+
+/// The literal addresses that a pattern may admit. A gate judges each again.
+fn prefixes(shape: &HostShape) -> Vec<Prefix> {
+    let every = |address: IpAddr| Prefix { address, length: 0 };
+    match shape {
+        HostShape::Address(address) => {
+            let length = if address.is_ipv4() { 32 } else { 128 };
+            vec![Prefix { address: *address, length }]
+        }
+        HostShape::Everything | HostShape::Public => {
+            vec![every(Ipv4Addr::UNSPECIFIED.into()), every(Ipv6Addr::UNSPECIFIED.into())]
+        }
+        HostShape::Range(range) => vec![Prefix { address: range.network(), length: range.prefix_len() }],
+        HostShape::Name(_) | HostShape::Subdomains(_) => Vec::new(),
+    }
 }
 
 /// A limit of one process.

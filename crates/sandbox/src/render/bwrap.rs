@@ -40,7 +40,7 @@ pub fn bwrap(plan: &Plan, inner: &Path, first: usize) -> Result<(Vec<String>, Ve
             Entry::Directory { .. } => add(&["--dir", path]),
             // A mount point; bwrap makes it itself.
             Entry::File { content, .. } if content.is_empty() => {}
-            Entry::File { content, .. } => {
+            Entry::Cover { content, .. } | Entry::File { content, .. } => {
                 add(&["--ro-bind-data", &(first + files.len()).to_string(), path]);
                 files.push(content.clone());
             }

@@ -55,7 +55,8 @@ pub fn firejail(plan: &Plan, inner: &Path, plan_descriptor: usize) -> Result<Vec
             }
             Entry::Hidden { .. } => options.push(format!("--blacklist={path}")),
             // What is made in a root of our own is the machine's own here.
-            Entry::Device { .. }
+            Entry::Cover { .. }
+            | Entry::Device { .. }
             | Entry::Directory { .. }
             | Entry::File { .. }
             | Entry::Link { .. }

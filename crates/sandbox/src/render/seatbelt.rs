@@ -54,7 +54,8 @@ pub fn seatbelt(plan: &Plan) -> Result<String, SandboxError> {
                 say(format!("(deny file-read* file-write* ({} {path}))", filter(*file)));
             }
             // A root of our own, and memory of bounded size, are not things a profile can make.
-            Entry::Device { .. }
+            Entry::Cover { .. }
+            | Entry::Device { .. }
             | Entry::Directory { .. }
             | Entry::File { .. }
             | Entry::Link { .. }

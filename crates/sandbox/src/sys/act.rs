@@ -8,7 +8,7 @@ use std::mem::zeroed;
 use super::child::{CONTROL, FIRST_RECEIVED};
 use super::syscall::call;
 use crate::host::Identity;
-use crate::linux::op::Op;
+use crate::linux::op::{Op, Socket};
 use crate::step::Step;
 
 /// Carries out one step.
@@ -58,6 +58,8 @@ pub(super) fn perform(op: &Op) -> Result<(), (Step, isize)> {
             .map(drop)
             .map_err(at(Step::Root)),
         Op::RaiseLoopback => raise_loopback().map_err(at(Step::Loopback)),
+        Op::Routing { messages } => routing(messages).map_err(at(Step::Gate)),
+        Op::OpenSockets { sockets } => open_sockets(sockets).map_err(at(Step::Gate)),
         Op::JoinCgroups { count } => join_cgroups(*count).map_err(at(Step::Cgroup)),
         Op::Session { terminal } => session(*terminal).map_err(at(Step::Session)),
         Op::Limit { resource, value } => limit(*resource, *value).map_err(at(Step::Limit)),
@@ -342,35 +344,89 @@ fn seccomp(program: &[crate::seccomp::Instruction], observe: bool) -> Result<(),
     let flags = if observe { NEW_LISTENER } else { 0 };
     let mode = libc::SECCOMP_SET_MODE_FILTER as usize;
     let listener = kernel(libc::SYS_seccomp, &[mode, flags, (&raw const filter) as usize])?;
-    if observe { send(listener) } else { Ok(()) }
+    if observe { send(*b"listener", &[listener as i32]) } else { Ok(()) }
 }
 
-/// Sends a descriptor to the parent. The command does not keep it: it is closed when its program is executed.
-fn send(descriptor: usize) -> Result<(), isize> {
-    /// `struct cmsghdr` with one descriptor, padded as the kernel counts.
+/// Sends each message and reads what the kernel says to it: `struct nlmsghdr`, then an error number below zero.
+fn routing(messages: &[Vec<u8>]) -> Result<(), isize> {
+    let kind = (libc::SOCK_RAW | libc::SOCK_CLOEXEC) as usize;
+    let socket = kernel(libc::SYS_socket, &[libc::AF_NETLINK as usize, kind, libc::NETLINK_ROUTE as usize])?;
+    let sent = messages.iter().try_for_each(|message| {
+        let mut answer = [0_i32; 64];
+        kernel(libc::SYS_write, &[socket, message.as_ptr() as usize, message.len()])?;
+        kernel(libc::SYS_read, &[socket, (&raw mut answer) as usize, size_of_val(&answer)])?;
+        let [_, _, _, _, errno, ..] = answer;
+        match errno {
+            0 => Ok(()),
+            // Already so.
+            errno if -errno == libc::EEXIST => Ok(()),
+            errno => Err(-errno as isize),
+        }
+    });
+    close(socket);
+    sent
+}
+
+/// How many connections wait to be taken.
+const BACKLOG: usize = 4096;
+
+fn open_sockets(sockets: &[Socket]) -> Result<(), isize> {
+    let mut descriptors = [0_i32; MOST_SENT];
+    let Some(places) = descriptors.get_mut(..sockets.len()) else { return Err(libc::E2BIG as isize) };
+    for (place, socket) in places.iter_mut().zip(sockets) {
+        *place = open_socket(socket)? as i32;
+    }
+    let sent = send(*b"sockets!", places);
+    places.iter().for_each(|descriptor| close(*descriptor as usize));
+    sent
+}
+
+fn open_socket(socket: &Socket) -> Result<usize, isize> {
+    let kind = (socket.kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK) as usize;
+    let descriptor = kernel(libc::SYS_socket, &[socket.family as usize, kind, 0])?;
+    if socket.family == libc::AF_INET6 {
+        let only = 1_i32;
+        let (level, option) = (libc::IPPROTO_IPV6 as usize, libc::IPV6_V6ONLY as usize);
+        let value = (&raw const only) as usize;
+        kernel(libc::SYS_setsockopt, &[descriptor, level, option, value, size_of_val(&only)])?;
+    }
+    kernel(libc::SYS_bind, &[descriptor, socket.address.as_ptr() as usize, socket.address.len()])?;
+    if socket.kind == libc::SOCK_STREAM {
+        kernel(libc::SYS_listen, &[descriptor, BACKLOG])?;
+    }
+    Ok(descriptor)
+}
+
+/// How many descriptors go into one message.
+pub(crate) const MOST_SENT: usize = 130;
+
+/// Sends descriptors to the parent. The command does not keep them: they are closed when its program is executed.
+fn send(mut word: [u8; 8], descriptors: &[i32]) -> Result<(), isize> {
+    /// `struct cmsghdr` with its descriptors, padded as the kernel counts.
     #[repr(C, align(8))]
     struct Rights {
         length: usize,
         level: i32,
         kind: i32,
-        descriptor: i32,
-        padding: i32,
+        descriptors: [i32; MOST_SENT],
     }
+    const HEADER: usize = 16;
     let mut rights = Rights {
-        length: 20,
+        length: HEADER + size_of_val(descriptors),
         level: libc::SOL_SOCKET,
         kind: libc::SCM_RIGHTS,
-        descriptor: descriptor as i32,
-        padding: 0,
+        descriptors: [0; MOST_SENT],
     };
-    let mut word = *b"listener";
+    for (to, from) in rights.descriptors.iter_mut().zip(descriptors) {
+        *to = *from;
+    }
     let mut vector = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: word.len() };
     // SAFETY: `msghdr` is plain data for which zero is a value.
     let mut message: libc::msghdr = unsafe { zeroed() };
     message.msg_iov = &raw mut vector;
     message.msg_iovlen = 1;
     message.msg_control = (&raw mut rights).cast();
-    message.msg_controllen = size_of::<Rights>();
+    message.msg_controllen = (HEADER + size_of_val(descriptors)).next_multiple_of(8);
     kernel(libc::SYS_sendmsg, &[CONTROL, (&raw const message) as usize, 0]).map(drop)
 }
 

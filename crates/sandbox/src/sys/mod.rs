@@ -12,6 +12,7 @@ mod init;
 pub(crate) mod notify;
 mod syscall;
 
+pub(crate) use act::MOST_SENT;
 pub(crate) use child::{FIRST_RECEIVED, Failure, Instructions, MAX_RECEIVED, Part};
 pub(crate) use clone::{Prepared, enter};
 pub(crate) use init::init_program;

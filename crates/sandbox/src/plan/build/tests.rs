@@ -37,6 +37,7 @@ fn seen(spec: &Spec) -> Seen {
             .collect(),
         folders: Vec::new(),
         sensitive: Vec::new(),
+        resolver: None,
     }
 }
 
@@ -72,6 +73,7 @@ fn shown(entries: &[Entry]) -> Vec<String> {
         let path = entry.path().display();
         match entry {
             Entry::Bind { access: own, .. } => format!("{} {path}", access(own)),
+            Entry::Cover { .. } => format!("cover {path}"),
             Entry::Device { .. } => format!("device {path}"),
             Entry::Directory { .. } => format!("folder {path}"),
             Entry::File { .. } => format!("file {path}"),
