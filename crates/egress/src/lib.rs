@@ -37,6 +37,8 @@ mod request;
 mod resolve;
 mod response;
 mod tls;
+#[doc(hidden)]
+pub mod wire;
 
 pub use bytes::Bytes;
 pub use client::{Client, ClientBuilder};
