@@ -6,3 +6,4 @@
 //! INVARIANT: no input makes a reader panic, and what a reader does not understand it refuses.
 
 pub mod dns;
+pub mod hello;
