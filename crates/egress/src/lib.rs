@@ -39,6 +39,8 @@ mod resolve;
 mod response;
 mod scope;
 mod tls;
+#[doc(hidden)]
+pub mod wire;
 
 pub use bytes::Bytes;
 pub use client::{Client, ClientBuilder};
