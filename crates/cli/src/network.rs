@@ -14,6 +14,7 @@ use ringfence::policy::{
     Target,
 };
 use ringfence::sandbox;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -102,6 +103,7 @@ impl CommandNetwork {
         limits: Limits,
         told: Told,
     ) -> std::io::Result<Self> {
+        make_room(limits.connections.unwrap_or_default())?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("ringfence-gate")
@@ -142,6 +144,22 @@ impl CommandNetwork {
             std::mem::take(&mut *self.seen.evidence.lock().unwrap_or_else(PoisonError::into_inner));
         (evidence, self.scope.tally())
     }
+}
+
+/// Lets this process hold both ends of so many connections, and what it holds anyway.
+fn make_room(connections: u32) -> std::io::Result<()> {
+    let needed = u64::from(connections) * 2 + 128;
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    if let Some(most) = limit.maximum.filter(|most| *most < needed) {
+        let message =
+            format!("{connections} connections need {needed} open files, and this process may have {most}");
+        return Err(std::io::Error::other(message));
+    }
+    limit.current = Some(needed);
+    Ok(setrlimit(Resource::Nofile, limit)?)
 }
 
 /// Who is told of refusals while the command runs.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
-use ringfence_egress::{Dialer, Gate, Sockets};
+use ringfence_egress::{CachedResolver, Dialer, Gate, Sockets, SystemResolver};
 use ringfence_policy::{Code, Grant, Limits, Refusal, Span};
 use ringfence_sandbox::{Ending, Report, Sandbox, SandboxError, SearchPath, Spec, Streams};
 use sha2::{Digest, Sha256};
@@ -33,7 +33,7 @@ impl SandboxLauncher {
             sandbox: Arc::new(sandbox),
             search: SearchPath::default(),
             digests: Arc::default(),
-            dialer: Dialer::default(),
+            dialer: Dialer::new(Arc::new(CachedResolver::new(SystemResolver))),
         }
     }
 
