@@ -46,16 +46,21 @@ fn hello(work: &Work<'_>, script: &str) {
 }
 
 fn cargo(work: &Work<'_>, flags: &[&str], subcommand: &str) -> Result<Ended, String> {
-    let folder = match work.stage.user {
-        User::Root => proxies()?,
-        User::Ordinary => toolchain(work)?,
-    };
+    let folder = folder(work)?;
     let home = format!("CARGO_HOME={}", work.path(".cargo-home").display());
     let usual = ["--env", &home, "--limit", "wall=50s", "--limit", "cpu=50s"];
     let flags: Vec<&str> = flags.iter().copied().chain(usual).collect();
     let mut command = work.ringfence(&flags, &["cargo", subcommand, "--offline"]);
     command.env("PATH", format!("{}:{PATH}", folder.display()));
     Ok(finished(command.stdin(std::process::Stdio::null())))
+}
+
+/// The folder of a `cargo` that the user can start.
+pub(crate) fn folder(work: &Work<'_>) -> Result<PathBuf, String> {
+    match work.stage.user {
+        User::Root => proxies(),
+        User::Ordinary => toolchain(work),
+    }
 }
 
 /// The folder of the `cargo` on whoever's path runs the tests, most often rustup's.

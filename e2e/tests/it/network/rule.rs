@@ -1,0 +1,165 @@
+//! The rules beside hosts, as the command takes them: private addresses, bytes, connections, time.
+
+use super::ends::{Ends, NEAR, Ran};
+use super::far::Service;
+use super::speech::Speech;
+use crate::stage::PATH;
+
+type Rule = fn(&mut Ends<'_>) -> Result<(), String>;
+
+/// Every rule.
+pub(crate) const RULES: &[(&str, Rule)] = &[
+    ("rule::private_must_be_named", private),
+    ("rule::star_is_public_only", star),
+    ("rule::bytes_sent", sent),
+    ("rule::bytes_received", received),
+    ("rule::connections_at_once", connections),
+    ("rule::connection_time", connection_time),
+    ("rule::idle", idle),
+    ("rule::requests_per_minute", requests),
+    ("rule::far_end_is_gone", gone),
+    ("rule::evidence_counts_bytes", bytes),
+];
+
+fn python(script: &str) -> Vec<String> {
+    let prelude = "import socket, sys, time\nnear = sys.argv[1]\n";
+    ["python3", "-c", &format!("{prelude}{script}"), NEAR].map(str::to_owned).to_vec()
+}
+
+fn curl(url: &str) -> Vec<String> {
+    ["curl", "-sS", "--fail", "--max-time", "10", url].map(str::to_owned).to_vec()
+}
+
+/// A granted name on loopback is refused where `private` does not name it, or its range.
+fn private(ends: &mut Ends<'_>) -> Result<(), String> {
+    let ran = ends.run_with(&["{near}"], &[], &curl("http://{near}/t"), PATH);
+    is_refused(&ran)?;
+    ran.tells(NEAR, "refused")?;
+    ends.untouched()?;
+    for private in ["{near-ip}", "127.0.0.0/8", "*.rf.test"] {
+        let ran = ends.run_with(&["{near}"], &["--private", private], &curl("http://{near}/page"), PATH);
+        ran.tells(NEAR, "done").map_err(|why| format!("{private}: {why}"))?;
+    }
+    ends.other_untouched()
+}
+
+/// `*` is every public host: no name that leads to loopback, and no address of it.
+fn star(ends: &mut Ends<'_>) -> Result<(), String> {
+    let urls = [
+        "http://{near}/t",
+        "http://{near-ip}/t",
+        "http://127.0.0.1/t",
+        "http://169.254.169.254/t",
+        "http://[::1]/t",
+    ];
+    for url in urls {
+        is_refused(&ends.run_with(&["*"], &[], &curl(url), PATH))?;
+    }
+    ends.untouched()
+}
+
+fn is_refused(ran: &Ran) -> Result<(), String> {
+    if ran.code == Some(0) || ran.count("done") > 0 { Err(format!("{ran:?}")) } else { Ok(()) }
+}
+
+/// Not one byte more leaves than the limit says.
+fn sent(ends: &mut Ends<'_>) -> Result<(), String> {
+    ends.near.serve(9001, Service::Speech(Speech::Sink));
+    let script = "s = socket.create_connection((near, 9001))\ntry:\n    for _ in range(100): s.sendall(b'x' * 10000)\n    s.recv(1)\nexcept OSError as e: print(e)";
+    let ran = ends.confined(&["{near}:9001"], &["--limit", "sent=100000"], &python(script));
+    ran.tells(NEAR, "cut")?;
+    ends.near.connections();
+    let arrived = ends.near.log.lock().unwrap().bytes;
+    let told = ran.connections.iter().filter_map(|one| one["sent"].as_u64()).sum::<u64>();
+    // What was on its way when the connection was cut may be lost; more may not arrive.
+    if arrived <= 100_000 && told == 100_000 {
+        return Ok(());
+    }
+    Err(format!("{arrived} bytes arrived, {told} are told of"))
+}
+
+/// The program gets no more than the limit says.
+fn received(ends: &mut Ends<'_>) -> Result<(), String> {
+    ends.near.serve(9002, Service::Speech(Speech::Source(8 << 20)));
+    let script = "s = socket.create_connection((near, 9002))\nn = 0\ntry:\n    while True:\n        b = s.recv(65536)\n        if not b: break\n        n += len(b)\nexcept OSError as e: pass\nprint('within' if n <= 1000000 else n)";
+    let ran = ends.confined(&["{near}:9002"], &["--limit", "received=1000000"], &python(script));
+    ran.must("within")?;
+    ran.tells(NEAR, "cut")
+}
+
+/// As many as the limit says are open at once, and when one is closed another may be.
+fn connections(ends: &mut Ends<'_>) -> Result<(), String> {
+    ends.near.serve(22, Service::Speech(Speech::Banner));
+    let script = "
+def held(count):
+    all = [socket.create_connection((near, 22)) for _ in range(count)]
+    alive = 0
+    for one in all:
+        one.settimeout(2)
+        try: alive += one.recv(3) == b'SSH'
+        except OSError: pass
+    for one in all: one.close()
+    return alive
+print('alive', held(6)); time.sleep(0.3); print('again', held(3))";
+    let ran = ends.confined(&["{near}:22"], &["--limit", "connections=3"], &python(script));
+    ran.must("alive 3\nagain 3")?;
+    let arrived = ends.near.connections();
+    if arrived == 6 { Ok(()) } else { Err(format!("{arrived} connections arrived: {ran:?}")) }
+}
+
+fn is_cut(ends: &mut Ends<'_>, limit: &str, busy: &str) -> Result<(), String> {
+    ends.near.serve(22, Service::Speech(Speech::Banner));
+    let script = format!(
+        "s = socket.create_connection((near, 22)); s.settimeout(8); started = time.time()\ntry:\n    while True:\n        b = s.recv(100)\n        if not b: break\n        {busy}\nexcept OSError as e: pass\nprint('cut' if 0.5 < time.time() - started < 5 else time.time() - started)"
+    );
+    let ran = ends.confined(&["{near}:22"], &["--limit", limit], &python(&script));
+    ran.must("cut")?;
+    ran.tells(NEAR, "cut")
+}
+
+fn connection_time(ends: &mut Ends<'_>) -> Result<(), String> {
+    is_cut(ends, "connection-time=1s", "time.sleep(0.1); s.sendall(b'more')")
+}
+
+fn idle(ends: &mut Ends<'_>) -> Result<(), String> {
+    is_cut(ends, "idle=1s", "pass")
+}
+
+/// The third request in a minute is refused.
+fn requests(ends: &mut Ends<'_>) -> Result<(), String> {
+    let script = "
+import http.client
+for _ in range(4):
+    try:
+        c = http.client.HTTPConnection(near, timeout=5); c.request('GET', '/t'); print(c.getresponse().status)
+    except OSError as e: print('refused')";
+    let ran = ends.confined(&["{near}"], &["--limit", "requests-per-minute=2"], &python(script));
+    ran.must("404\n404\n")?;
+    ends.near.connections();
+    let arrived = ends.near.log.lock().unwrap().requests.len();
+    if arrived == 2 { Ok(()) } else { Err(format!("{arrived} requests arrived: {ran:?}")) }
+}
+
+/// A far end that does not answer is a failure, not a refusal, and the program learns it at once.
+fn gone(ends: &mut Ends<'_>) -> Result<(), String> {
+    let ran = ends.confined(&["{near}:81"], &[], &curl("http://{near}:81/t"));
+    if ran.code == Some(0) || ran.code == Some(28) {
+        return Err(format!("{ran:?}"));
+    }
+    ran.tells(NEAR, "failed")
+}
+
+/// What is told of a connection is what went over it.
+fn bytes(ends: &mut Ends<'_>) -> Result<(), String> {
+    ends.near.serve(22, Service::Speech(Speech::Banner));
+    let script = "s = socket.create_connection((near, 22)); s.sendall(b'x' * 1000); s.shutdown(1)\nn = 0\nwhile True:\n    b = s.recv(4096)\n    if not b: break\n    n += len(b)\nprint(n)";
+    let ran = ends.confined(&["{near}:22"], &[], &python(script));
+    ran.tells(NEAR, "done")?;
+    let one = ran.connections.iter().find(|one| one["verdict"] == "done").unwrap();
+    let right = one["sent"] == 1000
+        && one["received"].as_u64().map(|count| count.to_string()).as_deref() == Some(ran.stdout.trim())
+        && one["port"] == 22
+        && one["via"] == "gate"
+        && one["address"] == format!("{}:22", ends.near.address);
+    if right { Ok(()) } else { Err(format!("{one} {}", ran.stdout)) }
+}
