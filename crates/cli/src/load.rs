@@ -10,8 +10,7 @@ use ringfence::policy::{
 };
 use ringfence::text::Verdict;
 use ringfence::{
-    Backends, Environment, HostFiles, PinStatus, Pins, RegistrationError, Registry, SandboxLauncher,
-    declared_tool,
+    Backends, HostFiles, PinStatus, Pins, RegistrationError, Registry, SandboxLauncher, declared_tool,
 };
 use serde_json::Value;
 
@@ -221,12 +220,11 @@ impl Loaded {
         pins: Option<Pins>,
         configure: impl FnOnce(ringfence::RegistryBuilder) -> ringfence::RegistryBuilder,
     ) -> Result<Registry, CommandError> {
-        let variables = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let backends = Backends::none()
             .files(HostFiles::new())
             .network(ringfence::egress::Client::builder().build())
-            .environment(Environment::new(variables));
+            .secrets(Arc::new(crate::secrets::source()))
+            .environment(crate::secrets::environment());
         let starts_processes = |declaration: &Declaration| {
             declaration.capabilities.as_ref().is_some_and(|own| own.process.is_some())
         };

@@ -5,7 +5,9 @@ mod commands;
 mod error;
 mod interrupt;
 mod load;
+mod network;
 mod sandbox;
+mod secrets;
 mod table;
 
 use std::io::Write;

@@ -1,16 +1,18 @@
 //! What a tool's code receives: who calls, and the handles for what was granted.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use ringfence_egress::Scope;
 use ringfence_policy::{Code, Grant, Limits, Refusal, StorageScope, Surface, ToolName};
 use tokio_util::sync::CancellationToken;
 
-use crate::backend::Backends;
 use crate::fs::ScopedFs;
 use crate::handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets};
+use crate::network::{Connections, Reached};
 use crate::port::Confinement;
+use crate::registry::Parts as Registry;
 use crate::run::Run;
 
 /// The context of one call. Cloning is cheap.
@@ -27,10 +29,23 @@ pub(crate) struct Parts {
     pub(crate) run: Run,
     pub(crate) personality: Option<Arc<str>>,
     pub(crate) grant: Arc<Grant>,
-    pub(crate) backends: Arc<Backends>,
+    /// The digest of the tool's definition.
+    pub(crate) digest: Arc<str>,
+    pub(crate) registry: Arc<Registry>,
     pub(crate) limits: Limits,
     /// What confined the processes that the call has started.
     pub(crate) processes: Mutex<Vec<Confinement>>,
+    /// What it does on the network, from the first time it goes there.
+    pub(crate) reached: OnceLock<Reached>,
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        if let Some(reached) = self.reached.get() {
+            reached.scope.revoke();
+            self.registry.live.remove(self.call);
+        }
+    }
 }
 
 impl Context {
@@ -74,9 +89,13 @@ impl Context {
     ///
     /// `NOT_AVAILABLE` when `network` was not declared.
     pub fn fetch(&self) -> Result<ScopedFetch, Refusal> {
-        let client =
-            self.declared(Surface::Network, self.0.grant.network.is_some(), &self.0.backends.network)?;
-        Ok(ScopedFetch::new(self.grant_arc(), client.clone()))
+        let client = self.declared(
+            Surface::Network,
+            self.0.grant.network.is_some(),
+            &self.0.registry.backends.network,
+        )?;
+        let scope = self.scope().ok_or_else(|| self.undeclared(Surface::Network))?;
+        Ok(ScopedFetch::new(scope, client.clone()))
     }
 
     /// Returns the file handle.
@@ -85,7 +104,8 @@ impl Context {
     ///
     /// `NOT_AVAILABLE` when `fs_reach` was not declared.
     pub fn fs(&self) -> Result<ScopedFs, Refusal> {
-        let files = self.declared(Surface::FsReach, self.0.grant.fs.is_some(), &self.0.backends.files)?;
+        let files =
+            self.declared(Surface::FsReach, self.0.grant.fs.is_some(), &self.0.registry.backends.files)?;
         let grant = self.0.grant.fs.clone().unwrap_or_default();
         Ok(ScopedFs::new(files, grant, self.working_dir().map(Path::to_path_buf)))
     }
@@ -96,8 +116,11 @@ impl Context {
     ///
     /// `NOT_AVAILABLE` when `secrets` was not declared.
     pub fn secrets(&self) -> Result<ScopedSecrets, Refusal> {
-        let source =
-            self.declared(Surface::Secrets, self.0.grant.secrets.is_some(), &self.0.backends.secrets)?;
+        let source = self.declared(
+            Surface::Secrets,
+            self.0.grant.secrets.is_some(),
+            &self.0.registry.backends.secrets,
+        )?;
         Ok(ScopedSecrets::new(self.grant_arc(), Arc::clone(source)))
     }
 
@@ -107,8 +130,11 @@ impl Context {
     ///
     /// `NOT_AVAILABLE` when `process` was not declared.
     pub fn process(&self) -> Result<ScopedProcess, Refusal> {
-        let launcher =
-            self.declared(Surface::Process, self.0.grant.process.is_some(), &self.0.backends.launcher)?;
+        let launcher = self.declared(
+            Surface::Process,
+            self.0.grant.process.is_some(),
+            &self.0.registry.backends.launcher,
+        )?;
         Ok(ScopedProcess::new(self.clone(), Arc::clone(launcher), self.0.limits))
     }
 
@@ -119,7 +145,8 @@ impl Context {
     /// `NOT_AVAILABLE` when `environment` was not declared.
     pub fn environment(&self) -> Result<ScopedEnvironment, Refusal> {
         let granted = self.0.grant.environment.is_some();
-        let environment = self.declared(Surface::Environment, granted, &self.0.backends.environment)?;
+        let environment =
+            self.declared(Surface::Environment, granted, &self.0.registry.backends.environment)?;
         Ok(ScopedEnvironment::new(self.grant_arc(), environment.clone()))
     }
 
@@ -130,7 +157,7 @@ impl Context {
     /// `NOT_AVAILABLE` when `storage` was not declared.
     pub fn store(&self) -> Result<KeyValueStore, Refusal> {
         let store =
-            self.declared(Surface::Storage, self.0.grant.storage.is_some(), &self.0.backends.store)?;
+            self.declared(Surface::Storage, self.0.grant.storage.is_some(), &self.0.registry.backends.store)?;
         let storage = self.0.grant.storage.ok_or_else(|| self.undeclared(Surface::Storage))?;
         let ttl = storage.ttl_seconds_default.map(Duration::from_secs);
         Ok(KeyValueStore::new(Arc::clone(store), self.namespace(storage.scope), ttl))
@@ -147,6 +174,17 @@ impl Context {
     /// Remembers what confined a process.
     pub(crate) fn confined(&self, confinement: Confinement) {
         self.0.processes.lock().unwrap_or_else(PoisonError::into_inner).push(confinement);
+    }
+
+    /// Returns the scope of everything the call does on the network, where it declared any.
+    pub(crate) fn scope(&self) -> Option<Scope> {
+        let grant = self.0.grant.network.as_ref()?;
+        Some(self.0.reached.get_or_init(|| Reached::new(&self.0, grant)).scope.clone())
+    }
+
+    /// Ends what the call does on the network and takes what was seen of it.
+    pub(crate) fn take_connections(&self) -> Connections {
+        self.0.reached.get().map(Reached::end).unwrap_or_default()
     }
 
     /// Takes what confined the processes of the call so far.

@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ringfence_egress::Evidence;
 use ringfence_policy::{Refusal, Risk, SafetyClass, ToolName};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
 
 use crate::call::Asker;
+use crate::network::Connections;
 use crate::outcome::Outcome;
 use crate::port::Confinement;
 
@@ -29,6 +31,7 @@ pub struct Record {
     pub(crate) duration: Duration,
     pub(crate) used_declared_capability: bool,
     pub(crate) processes: Vec<Confinement>,
+    pub(crate) connections: Connections,
 }
 
 impl Record {
@@ -65,6 +68,11 @@ impl Record {
     /// Returns what confined the processes that the call started.
     pub fn processes(&self) -> &[Confinement] {
         &self.processes
+    }
+
+    /// Returns the connections it made or was refused, in the order they ended.
+    pub fn connections(&self) -> &[Evidence] {
+        &self.connections.listed
     }
 
     /// Says whether the refusal came from a surface that the tool had declared.
@@ -105,6 +113,12 @@ impl Serialize for Record {
         if !self.processes.is_empty() {
             map.serialize_entry("processes", &self.processes)?;
         }
+        if !self.connections.listed.is_empty() {
+            map.serialize_entry("connections", &self.connections.listed)?;
+        }
+        if self.connections.left_out > 0 {
+            map.serialize_entry("connections_left_out", &self.connections.left_out)?;
+        }
         map.serialize_entry("duration_us", &u64::try_from(self.duration.as_micros()).unwrap_or(u64::MAX))?;
         map.end()
     }
@@ -123,6 +137,15 @@ pub enum Event<'a> {
     },
     /// The tool ran and did what was asked.
     Called(&'a Record),
+    /// A connection of the call has ended or was refused, or a name was.
+    Connected {
+        /// The tool.
+        tool: &'a ToolName,
+        /// The number of the call.
+        call: u64,
+        /// What was seen.
+        evidence: &'a Evidence,
+    },
     /// The tool ran and failed.
     Failed(&'a Record),
     /// The argument gate would have refused, but only observes.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
+use ringfence_egress::{CachedResolver, Dialer, Gate, Sockets, SystemResolver};
 use ringfence_policy::{Code, Grant, Limits, Refusal, Span};
 use ringfence_sandbox::{Ending, Report, Sandbox, SandboxError, SearchPath, Spec, Streams};
 use sha2::{Digest, Sha256};
@@ -22,12 +23,25 @@ pub struct SandboxLauncher {
     sandbox: Arc<Sandbox>,
     search: SearchPath,
     digests: Arc<Digests>,
+    dialer: Dialer,
 }
 
 impl SandboxLauncher {
     /// Runs everything in this sandbox, with programs of the system's folders.
     pub fn new(sandbox: Sandbox) -> Self {
-        Self { sandbox: Arc::new(sandbox), search: SearchPath::default(), digests: Arc::default() }
+        Self {
+            sandbox: Arc::new(sandbox),
+            search: SearchPath::default(),
+            digests: Arc::default(),
+            dialer: Dialer::new(Arc::new(CachedResolver::new(SystemResolver))),
+        }
+    }
+
+    /// Connects to granted hosts by this dialer.
+    #[must_use]
+    pub fn dialer(mut self, dialer: Dialer) -> Self {
+        self.dialer = dialer;
+        self
     }
 
     /// Looks programs up here.
@@ -75,13 +89,32 @@ impl Launcher for SandboxLauncher {
             let (end, _held) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
                 .map_err(|errno| ToolError::new(format!("no pipe could be made: {errno}")).not_executed())?;
             let streams = Streams::default().input(launch.stdin).leash(end);
+            let (scope, dialer) = (launch.network, self.dialer.clone());
+            let runtime = tokio::runtime::Handle::current();
+            let (awaited, waits) = tokio::sync::oneshot::channel::<std::convert::Infallible>();
             let work = move || {
                 let plan = sandbox.plan(&spec).map_err(|error| refused(&error))?;
                 let digest = digests.of(plan.program.as_path());
-                let report = sandbox.run_plan(&plan, streams).map_err(|error| refused(&error))?;
-                Ok(output(report, plan.program, digest))
+                let mut gate = None;
+                let streams = match scope {
+                    Some(scope) => streams.gate(|made| {
+                        let sockets = Sockets { listeners: made.listeners, dns: made.dns };
+                        gate = Some(Gate::open_on(&runtime, scope, dialer, sockets)?);
+                        Ok(())
+                    }),
+                    None => streams,
+                };
+                let report = sandbox.run_plan(&plan, streams);
+                // What the command sent before it ended still arrives, and everything it did is known when it is told.
+                // A call that was given up has nobody to tell, and its runtime may be gone: the gate is cut instead.
+                if let Some(gate) = gate.filter(|_| !awaited.is_closed()) {
+                    runtime.block_on(gate.close());
+                }
+                Ok(output(report.map_err(|error| refused(&error))?, plan.program, digest))
             };
-            match tokio::task::spawn_blocking(work).await {
+            let worked = tokio::task::spawn_blocking(work).await;
+            drop(waits);
+            match worked {
                 Ok(result) => result,
                 Err(_) => Err(ToolError::new("the runtime is shutting down")),
             }

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use ringfence_policy::{Gap, Personality, ToolName, validate_declaration, validate_registration};
+use ringfence_policy::{
+    Gap, NetworkGrant, Personality, ToolName, validate_declaration, validate_registration,
+};
 
 pub use builder::RegistryBuilder;
 
@@ -19,6 +21,7 @@ use crate::event::{AuditSink, Event, Observer};
 use crate::gate::GateMode;
 use crate::handle::ScopedEnvironment;
 use crate::interceptor::Interceptor;
+use crate::network::{Live, LiveCall};
 use crate::pin::Pins;
 use crate::pipeline::{Desk, Fit, Registered, Settling, fit};
 use crate::port::{Approver, Clock, IdempotencyStore};
@@ -88,14 +91,14 @@ pub enum OnGaps {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Registry {
-    parts: Parts,
+    parts: Arc<Parts>,
     policy: RwLock<Arc<Policy>>,
     calls: AtomicU64,
 }
 
 /// What does not change while a registry lives.
 pub(crate) struct Parts {
-    pub(crate) backends: Arc<Backends>,
+    pub(crate) backends: Backends,
     pub(crate) interceptors: Vec<Arc<dyn Interceptor>>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
     pub(crate) audit: Option<Arc<dyn AuditSink>>,
@@ -106,6 +109,7 @@ pub(crate) struct Parts {
     pub(crate) deadline: Duration,
     pub(crate) refuses_gaps: bool,
     pub(crate) pins: Option<Pins>,
+    pub(crate) live: Live,
 }
 
 impl Parts {
@@ -191,7 +195,8 @@ impl Registry {
 
     /// Puts another personality in force and returns the gaps of every registered tool under it.
     ///
-    /// Calls in flight keep the grant they were admitted with; every later call is judged anew.
+    /// Calls in flight keep the grant they were admitted with, but for the network: what the new personality does not
+    /// admit is taken from them, and their connections beyond it are cut. Every later call is judged anew.
     pub fn set_personality(&self, personality: &Personality) -> Vec<Gap> {
         let replaced = self.replace_policy(|policy| {
             let tools = policy.entries.values().map(|entry| &entry.registered);
@@ -199,10 +204,16 @@ impl Registry {
             let gaps = next.gaps();
             Ok::<_, std::convert::Infallible>((next, gaps))
         });
+        self.parts.live.regrant(self.policy().network_grants());
         match replaced {
             Ok(gaps) => gaps,
             Err(never) => match never {},
         }
+    }
+
+    /// Returns the calls that are on the network now, oldest first.
+    pub fn live_calls(&self) -> Vec<LiveCall> {
+        self.parts.live.all()
     }
 
     /// Works out the next policy without holding the lock, since fitting a tool looks at the file system; starts again
@@ -284,6 +295,16 @@ impl Policy {
         let entries = entries.collect();
         let personality_id = personality.id.as_deref().map(Arc::from);
         Self { personality: Arc::new(personality), personality_id, entries }
+    }
+
+    /// What each tool that may be called is granted of the network.
+    fn network_grants(&self) -> HashMap<ToolName, NetworkGrant> {
+        let granted =
+            self.entries.iter().filter(|(_, entry)| entry.fit.in_toolset).filter_map(|(name, entry)| {
+                let network = entry.fit.grant()?.network.clone()?;
+                Some((name.clone(), network))
+            });
+        granted.collect()
     }
 
     fn gaps(&self) -> Vec<Gap> {

@@ -1,22 +1,22 @@
 //! The HTTP client: every hop is judged, dialled and, for https, verified anew.
 
 mod exchange;
+mod metered;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::header;
-use ringfence_policy::NetworkGrant;
 use rustls::pki_types::CertificateDer;
 use tokio::time::{Instant, timeout_at};
 
 use crate::tls::{Roots, Tls};
-use crate::{Dialer, EgressError, Request, Response, redirect};
+use crate::{Dialer, EgressError, Request, Response, Scope, redirect};
 
 /// No exchange is waited for longer, whatever was asked; it keeps the clock's arithmetic in range.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// An HTTP/1.1 client that goes where a grant lets it; cheap to clone.
+/// An HTTP/1.1 client that goes where a scope lets it; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Client {
     dialer: Dialer,
@@ -40,22 +40,24 @@ impl Client {
     }
 
     /// Sends a request and follows its redirects; the response's body is still to be read.
-    pub async fn send(&self, grant: &NetworkGrant, request: Request) -> Result<Response, EgressError> {
+    ///
+    /// Each hop is a connection of the scope: judged by its live grant, counted, told of, and cut with it.
+    pub async fn send(&self, scope: &Scope, request: Request) -> Result<Response, EgressError> {
         let allowed = request.deadline.unwrap_or(self.deadline).min(LONGEST);
         let deadline = Instant::now() + allowed;
-        timeout_at(deadline, self.follow(grant, request, deadline))
+        timeout_at(deadline, self.follow(scope, request, deadline))
             .await
             .map_err(|_| EgressError::Deadline)?
     }
 
     async fn follow(
         &self,
-        grant: &NetworkGrant,
+        scope: &Scope,
         mut request: Request,
         deadline: Instant,
     ) -> Result<Response, EgressError> {
         for _ in 0..=self.redirects {
-            let response = self.exchange(grant, &request, deadline).await?;
+            let response = self.exchange(scope, &request, deadline).await?;
             request = match location(&response)? {
                 Some(location) => request.redirected(response.status, location)?,
                 None => return Ok(response),

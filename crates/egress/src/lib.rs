@@ -12,12 +12,12 @@
 //! # Examples
 //!
 //! ```
-//! use ringfence_egress::{Client, Request};
+//! use ringfence_egress::{Client, Request, Scope};
 //! use ringfence_policy::{Code, NetworkGrant};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! let client = Client::builder().build();
-//! let nothing = NetworkGrant::default();
+//! let nothing = Scope::new(NetworkGrant::default());
 //!
 //! let refused = client.send(&nothing, Request::get("https://api.stripe.com/")?).await.unwrap_err();
 //!
@@ -32,18 +32,24 @@ mod body;
 mod client;
 mod dial;
 mod error;
+mod gate;
 mod redirect;
 mod request;
 mod resolve;
 mod response;
+mod scope;
 mod tls;
+#[doc(hidden)]
+pub mod wire;
 
 pub use bytes::Bytes;
 pub use client::{Client, ClientBuilder};
 pub use dial::{Dialer, Pinned};
 pub use error::EgressError;
+pub use gate::{Gate, Sockets};
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 pub use request::Request;
-pub use resolve::{Resolver, Resolving, StaticResolver, SystemResolver};
+pub use resolve::{CachedResolver, Resolver, Resolving, StaticResolver, SystemResolver};
 pub use response::Response;
 pub use rustls::pki_types::CertificateDer;
+pub use scope::{Asker, Evidence, Scope, ScopeBuilder, Tally, Verdict, Via, Witness};

@@ -1,5 +1,7 @@
 //! Turning names into addresses. A resolver only answers; the dialer judges every answer.
 
+mod cached;
+
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::io;
@@ -8,6 +10,8 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ringfence_policy::HostName;
+
+pub use cached::CachedResolver;
 
 /// A lookup under way.
 pub type Resolving<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
@@ -12,6 +13,7 @@ use url::Url;
 
 use crate::EgressError;
 use crate::body::Body;
+use crate::scope::{Ticket, Verdict};
 
 /// A response whose body streams under a size limit and the deadline of its request.
 #[must_use = "dropping a Response closes its connection"]
@@ -22,7 +24,8 @@ pub struct Response {
     pub(crate) address: SocketAddr,
     pub(crate) body: Body,
     pub(crate) deadline: Instant,
-    pub(crate) _connection: AbortOnDropHandle<()>,
+    pub(crate) connection: AbortOnDropHandle<()>,
+    pub(crate) receipt: Receipt,
 }
 
 impl Response {
@@ -48,7 +51,16 @@ impl Response {
 
     /// Returns the next piece of the decoded body, or none at its end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
-        timeout_at(self.deadline, self.body.chunk()).await.map_err(|_| EgressError::Deadline)?
+        let chunk = timeout_at(self.deadline, self.body.chunk()).await;
+        match chunk.unwrap_or(Err(EgressError::Deadline)) {
+            Ok(Some(chunk)) => Ok(Some(chunk)),
+            Ok(None) => {
+                self.connection.abort();
+                self.receipt.done();
+                Ok(None)
+            }
+            Err(error) => Err(self.receipt.explain(error)),
+        }
     }
 
     /// Reads the whole body.
@@ -73,6 +85,57 @@ impl Response {
     pub async fn json<T: DeserializeOwned>(self) -> Result<T, EgressError> {
         let bytes = self.bytes().await?;
         serde_json::from_slice(&bytes).map_err(EgressError::Json)
+    }
+}
+
+/// Holds the ticket of an exchange and tells of it when the exchange is over.
+#[derive(Debug)]
+pub(crate) struct Receipt {
+    ticket: Arc<Ticket>,
+    answered: bool,
+}
+
+impl Receipt {
+    pub(crate) fn new(ticket: Ticket) -> Self {
+        Self { ticket: Arc::new(ticket), answered: false }
+    }
+
+    /// Takes down that an answer came. How much of it is read is up to the caller.
+    pub(crate) fn answered(mut self) -> Self {
+        self.answered = true;
+        self
+    }
+
+    fn done(&self) {
+        self.ticket.settle(Verdict::Done);
+        self.ticket.tell();
+    }
+
+    pub(crate) fn ticket(&self) -> Arc<Ticket> {
+        Arc::clone(&self.ticket)
+    }
+
+    /// Takes down how the exchange ended, and says of one that its scope ended why it did.
+    pub(crate) fn explain(&self, error: EgressError) -> EgressError {
+        if let Some(refusal) = self.ticket.why_cut() {
+            return refusal.into();
+        }
+        self.ticket.settle(match &error {
+            EgressError::Deadline => Verdict::Cut { message: error.to_string() },
+            EgressError::Refused(refusal) => refusal.into(),
+            _ => Verdict::Failed { message: error.to_string() },
+        });
+        error
+    }
+}
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        if self.answered {
+            self.done();
+        } else {
+            self.ticket.tell();
+        }
     }
 }
 

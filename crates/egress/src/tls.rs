@@ -8,7 +8,7 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -34,11 +34,10 @@ pub(crate) struct Tls {
 
 impl Tls {
     /// Shakes hands, expecting a certificate for exactly the target's host.
-    pub(crate) async fn connect(
-        &self,
-        target: &Target,
-        stream: TcpStream,
-    ) -> Result<TlsStream<TcpStream>, EgressError> {
+    pub(crate) async fn connect<S>(&self, target: &Target, stream: S) -> Result<TlsStream<S>, EgressError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         let failed = |problem| EgressError::Tls { target: target.clone(), problem };
         let name = match &target.host {
             Host::Address(address) => ServerName::IpAddress((*address).into()),

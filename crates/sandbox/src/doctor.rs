@@ -1,11 +1,15 @@
 //! What this machine can enforce, by trying, with the fix for what is missing.
 
+use ringfence_policy::{HostPattern, HostSet, HostShape, NetworkCeiling, NetworkGrant, Private};
 use serde::Serialize;
 
+use crate::backend::Native;
 use crate::linux::cgroup::Cgroups;
 use crate::linux::kernel;
+use crate::sandbox::Sandbox;
 use crate::select::{Choice, Selector};
-use crate::spec::default_limits;
+use crate::spec::{Spec, default_limits};
+use crate::stream::Streams;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, Serialize)]
@@ -52,6 +56,7 @@ pub fn examine(selector: &Selector) -> Vec<Finding> {
         backend(selector, Choice::Firejail, "firejail sandbox", || {
             Some("install firejail; it is used only with `--backend firejail`".into())
         }),
+        egress_gate(),
         landlock(),
         seccomp(),
         control_groups(),
@@ -96,6 +101,28 @@ fn namespace_fix() -> Option<String> {
     found.map(|(.., fix)| (*fix).to_owned()).or_else(|| {
         Some("a container may hide /proc or refuse namespaces: run outside it, or give it `--security-opt` for them".into())
     })
+}
+
+/// Makes the sockets of a gate in a sandbox of its own. Only the native backend has them.
+fn egress_gate() -> Finding {
+    let name = "example.com".parse().map(|name| HostPattern::new(HostShape::Name(name), None));
+    let hosts: HostSet = name.into_iter().collect();
+    let grant = NetworkGrant::meet(&hosts, &NetworkCeiling::new(hosts.clone(), Private::default()));
+    let spec = Spec::new("/bin/true").network(&grant);
+    match Sandbox::new(Native::new()).run(&spec, Streams::default().gate(|_| Ok(()))) {
+        Ok(_) => Finding {
+            subject: "egress gate",
+            state: State::Works,
+            detail: "its sockets can be made; commands reach granted hosts with the native sandbox".into(),
+            fix: None,
+        },
+        Err(error) => Finding {
+            subject: "egress gate",
+            state: State::Missing,
+            detail: format!("commands with hosts are refused: {error}"),
+            fix: namespace_fix(),
+        },
+    }
 }
 
 fn landlock() -> Finding {

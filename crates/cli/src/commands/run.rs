@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use ringfence::policy::{Limits, resolve_capabilities};
+use ringfence::egress::{Evidence, Tally};
+use ringfence::policy::{Limits, NetworkGrant, resolve_capabilities};
 use ringfence::sandbox::{
     Access, Ending, Plan, RawTerminal, Report, Sandbox, SandboxError, SearchPath, Spec, Stream, Streams,
 };
@@ -16,7 +17,9 @@ use serde_json::json;
 use crate::error::{CommandError, Exit};
 use crate::interrupt::Interrupt;
 use crate::load::Place;
+use crate::network::{CommandNetwork, NetworkArgs, Told};
 use crate::sandbox::{BackendChoice, choose};
+use crate::secrets;
 
 /// Run a command confined by the kernel to what is named here
 ///
@@ -40,10 +43,16 @@ pub(crate) struct RunArgs {
     /// Give it this variable, with its value here or the one given
     #[arg(long, value_name = "NAME[=VALUE]")]
     env: Vec<String>,
+    /// Give it this secret in this variable
+    #[arg(long, value_name = "REF=NAME")]
+    secret: Vec<String>,
+    #[command(flatten)]
+    network: NetworkArgs,
     /// Start it in this folder, which must be granted
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// Limit what it may spend: wall, cpu, memory, processes, file-size, open-files, output, scratch
+    /// Limit what it may spend: wall, cpu, memory, processes, file-size, open-files, output, scratch; with hosts:
+    /// connections, sent, received, idle, connection-time, requests-per-minute, names-per-minute
     #[arg(long, value_name = "NAME=VALUE")]
     limit: Vec<String>,
     /// What confines it
@@ -76,7 +85,7 @@ pub(crate) enum Ran {
 }
 
 pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<Ran, CommandError> {
-    let spec = specify(args, place)?;
+    let (spec, grant) = specify(args, place)?;
     let sandbox = match choose(args.backend, "") {
         Ok(sandbox) => sandbox,
         Err(error) => return refuse(args, &error, out),
@@ -96,7 +105,15 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
         let (interrupt, leash) = Interrupt::new().map_err(CommandError::Start)?;
         (Some(interrupt), Some(leash))
     };
-    match start(args, &sandbox, &plan, leash, out) {
+    let network = if grant.is_empty() {
+        None
+    } else {
+        let told = if args.json { Told::Nobody } else { Told::ErrorStream };
+        Some(CommandNetwork::new(&args.network, grant, plan.limits, told).map_err(CommandError::Start)?)
+    };
+    let started = start(args, &sandbox, &plan, leash, network.as_ref(), out);
+    let network = network.map(CommandNetwork::close);
+    match started {
         Err(error) => refuse(args, &error, out),
         Ok(report) => {
             for one in report.quarantined.iter().filter(|_| !args.json) {
@@ -115,7 +132,8 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
                 );
             }
             if args.json {
-                serde_json::to_writer(&mut *out, &shown(&report)).map_err(std::io::Error::from)?;
+                serde_json::to_writer(&mut *out, &shown(&report, network.as_ref()))
+                    .map_err(std::io::Error::from)?;
                 writeln!(out)?;
             } else if report.ending == Ending::TimedOut {
                 let wall = plan.limits.wall.map(|wall| wall.to_string()).unwrap_or_default();
@@ -135,12 +153,16 @@ fn start(
     sandbox: &Sandbox,
     plan: &Plan,
     leash: Option<PipeReader>,
+    network: Option<&CommandNetwork>,
     out: &mut dyn Write,
 ) -> Result<Report, SandboxError> {
     let stdin = std::io::stdin();
     let mut streams = Streams::default();
     if let Some(leash) = leash {
         streams = streams.leash(leash.into());
+    }
+    if let Some(network) = network {
+        streams = streams.gate(|made| network.open(made));
     }
     // Our terminal would let the command type into it; a command that needs one gets its own.
     if (args.tty || !stdin.is_terminal())
@@ -167,7 +189,7 @@ fn start(
     )
 }
 
-fn specify(args: &RunArgs, place: &Place) -> Result<Spec, CommandError> {
+fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGrant), CommandError> {
     let input = |message: String, hint| CommandError::Input { message, hint };
     let (program, arguments) =
         args.command.split_first().ok_or_else(|| input("no command is given".into(), None))?;
@@ -178,6 +200,7 @@ fn specify(args: &RunArgs, place: &Place) -> Result<Spec, CommandError> {
     let found = program.to_str().and_then(&find).unwrap_or_else(|| PathBuf::from(program));
     let mut spec =
         Spec::new(found).called(program).arguments(arguments.iter().cloned()).limits(limits(&args.limit)?);
+    let mut tool_hosts = None;
     if let Some(tool) = &args.tool {
         let loaded = place.load()?.sound()?;
         let names = [tool.clone()];
@@ -191,8 +214,11 @@ fn specify(args: &RunArgs, place: &Place) -> Result<Spec, CommandError> {
                 .limits(limits)
                 .grant(&grant, find)
                 .map_err(|error| input(error.to_string(), error.hint()))?;
+            tool_hosts = grant.network;
         }
     }
+    let network = args.network.grant(tool_hosts.as_ref())?;
+    spec = spec.network(&network);
     for (paths, access) in [(&args.read, Access::READ), (&args.write, Access::WRITE)] {
         for path in paths {
             let path = absolute(path).ok_or_else(|| input("the current directory is gone".into(), None))?;
@@ -226,6 +252,9 @@ fn specify(args: &RunArgs, place: &Place) -> Result<Spec, CommandError> {
             spec = spec.variable(name, value);
         }
     }
+    for (name, secret) in secrets::given(&args.secret)? {
+        spec = spec.variable(name, secret.expose());
+    }
     match &args.cwd {
         Some(directory) => {
             let directory =
@@ -248,7 +277,7 @@ fn specify(args: &RunArgs, place: &Place) -> Result<Spec, CommandError> {
     if args.tty {
         spec = spec.terminal();
     }
-    Ok(spec)
+    Ok((spec, network))
 }
 
 fn absolute(path: &Path) -> Option<PathBuf> {
@@ -256,22 +285,48 @@ fn absolute(path: &Path) -> Option<PathBuf> {
     ringfence::policy::normalise(&joined).ok()
 }
 
+/// The limits by name, and whether each is a plain number.
+const LIMITS: &[(&str, bool)] = &[
+    ("wall", false),
+    ("cpu", false),
+    ("memory", false),
+    ("processes", true),
+    ("file-size", false),
+    ("open-files", true),
+    ("output", false),
+    ("scratch", false),
+    ("connections", true),
+    ("sent", false),
+    ("received", false),
+    ("idle", false),
+    ("connection-time", false),
+    ("requests-per-minute", true),
+    ("names-per-minute", true),
+];
+
 /// Reads `wall=8s` and the like with the same words as a policy file.
 fn limits(written: &[String]) -> Result<Limits, CommandError> {
+    let input = |message, hint| CommandError::Input { message, hint: Some(hint) };
     let mut table = serde_json::Map::new();
     for one in written {
-        let input =
-            |message| CommandError::Input { message, hint: Some("write it as `wall=8s` or `memory=256M`") };
-        let (name, value) = one.split_once('=').ok_or_else(|| input(format!("`{one}` is not NAME=VALUE")))?;
-        let value = match (name, value.parse::<u64>()) {
-            ("processes" | "open-files", Ok(number)) => json!(number),
+        let form = "write it as `wall=8s` or `memory=256M`";
+        let (name, value) =
+            one.split_once('=').ok_or_else(|| input(format!("`{one}` is not NAME=VALUE"), form))?;
+        let known = LIMITS.iter().find(|(known, _)| *known == name);
+        let (_, is_number) = known.ok_or_else(|| {
+            input(format!("there is no limit `{name}`"), "`ringfence run --help` lists the limits")
+        })?;
+        let value = match value.parse::<u64>() {
+            Ok(number) if *is_number => json!(number),
             _ => json!(value),
         };
         table.insert(name.to_owned(), value);
     }
-    serde_json::from_value(serde_json::Value::Object(table)).map_err(|error| CommandError::Input {
-        message: format!("a limit is wrong: {error}"),
-        hint: Some("limits are wall, cpu, memory, processes, file-size, open-files, output and scratch"),
+    serde_json::from_value(serde_json::Value::Object(table)).map_err(|error| {
+        input(
+            format!("a limit is wrong: {error}"),
+            "durations are `500ms`, `8s`, `2m`; sizes `512K`, `64M`, `1G`",
+        )
     })
 }
 
@@ -305,14 +360,14 @@ fn print(plan: &Plan, sandbox: &Sandbox, out: &mut dyn Write) -> Result<(), Comm
     Ok(())
 }
 
-fn shown(report: &Report) -> serde_json::Value {
+fn shown(report: &Report, network: Option<&(Vec<Evidence>, Tally)>) -> serde_json::Value {
     let (exit_code, signal) = match report.ending {
         Ending::Exited(code) => (code, None),
         Ending::Signalled(signal) => (128 + signal, Some(signal)),
         Ending::TimedOut => (124, Some(9)),
     };
     let limits: BTreeMap<String, _> = report.limits.iter().map(|(name, by)| (name.to_string(), by)).collect();
-    json!({
+    let mut shown = json!({
         "exitCode": exit_code,
         "signal": signal,
         "timedOut": report.ending == Ending::TimedOut,
@@ -328,5 +383,10 @@ fn shown(report: &Report) -> serde_json::Value {
         "denied": report.denied,
         "quarantined": report.quarantined,
         "left": report.left,
-    })
+    });
+    if let (Some((connections, tally)), Some(shown)) = (network, shown.as_object_mut()) {
+        shown.insert("connections".into(), json!(connections));
+        shown.insert("network".into(), json!(tally));
+    }
+    shown
 }

@@ -41,7 +41,7 @@ fn a_broken_toolbox() {
     exit 4
     box.toml:3:1: key `id` appears twice
     exit 4
-    box.toml:2:13: unknown field `alow`, expected `allow` or `private`
+    box.toml:2:13: unknown field `alow`, expected one of `allow`, `private`, `on-unknown`, `onUnknown`, `on_unknown`
     exit 4
     box.toml:2:22: `https://x.com/` has a scheme, and only hosts are matched
     exit 4

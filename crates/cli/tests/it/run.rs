@@ -46,8 +46,8 @@ fn refuses_before_it_starts() {
     exit 3
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--limit", "wal=8s", "--", "true"]), @"
-    error: a limit is wrong: unknown field `wal`, expected one of `wall`, `cpu`, `memory`, `processes`, `open-files`, `openFiles`, `open_files`, `file-size`, `fileSize`, `file_size`, `output`, `scratch`
-      hint: limits are wall, cpu, memory, processes, file-size, open-files, output and scratch
+    error: there is no limit `wal`
+      hint: `ringfence run --help` lists the limits
     exit 2
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--write", "/", "--", "true"]), @"

@@ -1,20 +1,17 @@
 //! HTTP to granted hosts, by pinned addresses.
 
-use std::sync::Arc;
-
-use ringfence_egress::{Client, EgressError, Request, Response};
-use ringfence_policy::{Code, Grant, NetworkGrant, Refusal};
+use ringfence_egress::{Client, EgressError, Request, Response, Scope};
 
 /// Sends requests to granted hosts and no others. Every redirect hop is judged again.
 #[derive(Clone, Debug)]
 pub struct ScopedFetch {
-    grant: Arc<Grant>,
+    scope: Scope,
     client: Client,
 }
 
 impl ScopedFetch {
-    pub(crate) const fn new(grant: Arc<Grant>, client: Client) -> Self {
-        Self { grant, client }
+    pub(crate) const fn new(scope: Scope, client: Client) -> Self {
+        Self { scope, client }
     }
 
     /// Sends a request.
@@ -23,7 +20,7 @@ impl ScopedFetch {
     ///
     /// `HOST_NOT_ALLOWED` for a host or address outside the grant; see [`EgressError`] for the rest.
     pub async fn fetch(&self, request: Request) -> Result<Response, EgressError> {
-        self.client.send(self.network()?, request).await
+        self.client.send(&self.scope, request).await
     }
 
     /// Fetches a URL.
@@ -33,9 +30,5 @@ impl ScopedFetch {
     /// As [`ScopedFetch::fetch`].
     pub async fn get(&self, url: &str) -> Result<Response, EgressError> {
         self.fetch(Request::get(url)?).await
-    }
-
-    fn network(&self) -> Result<&NetworkGrant, Refusal> {
-        self.grant.network.as_ref().ok_or_else(|| Refusal::new(Code::HostNotAllowed, "no host was declared"))
     }
 }

@@ -65,6 +65,7 @@ impl ScopedProcess {
             stdin: options.stdin,
             limits: self.limits,
             grant: self.context.grant_arc(),
+            network: self.context.scope(),
         };
         let output = self.launcher.launch(launch).await?;
         if let Some(confinement) = &output.confinement {

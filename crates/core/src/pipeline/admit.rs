@@ -4,7 +4,7 @@
 //! backends · grant · idempotency claim. An interceptor that replaces the arguments sends them round again.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -50,7 +50,7 @@ pub(crate) enum Admission {
 
 /// Where calls are admitted: the parts of a registry and the policy in force.
 pub(crate) struct Desk<'a> {
-    pub(crate) parts: &'a Parts,
+    pub(crate) parts: &'a Arc<Parts>,
     pub(crate) policy: &'a Policy,
     pub(crate) run: &'a Run,
     pub(crate) id: u64,
@@ -158,9 +158,11 @@ impl Desk<'_> {
                 run: self.run.clone(),
                 personality: self.policy.personality_id.clone(),
                 grant,
-                backends: Arc::clone(&self.parts.backends),
+                digest: Arc::clone(&registered.digest),
+                registry: Arc::clone(self.parts),
                 limits: fit.limits,
                 processes: Mutex::default(),
+                reached: OnceLock::new(),
             }),
         };
         Ok(Admission::Admitted { call: admitted, reservation, key })

@@ -15,6 +15,7 @@ use super::registered::{Fit, Registered};
 use crate::call::{Call, Report};
 use crate::context::Context;
 use crate::event::{AuditSink, Event, Record};
+use crate::network::Connections;
 use crate::outcome::{Failure, Outcome};
 use crate::registry::panic_text;
 
@@ -85,6 +86,7 @@ impl Open<'_> {
             record(&self.desk, &self.call, registered, Arc::clone(&self.arguments), outcome, self.started);
         if let Some(context) = &self.context {
             record.processes = context.take_processes();
+            record.connections = context.take_connections();
         }
         self.desk.keep(record)
     }
@@ -144,6 +146,7 @@ fn record(
         duration: started.elapsed(),
         used_declared_capability,
         processes: Vec::new(),
+        connections: Connections::default(),
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use ringfence_egress::Scope;
 use ringfence_policy::{Grant, Limits};
 use ringfence_sandbox::{Enforcer, LimitName, Quarantined, Tier, Usage};
 use serde::Serialize;
@@ -31,6 +32,8 @@ pub struct Launch {
     pub limits: Limits,
     /// What it may reach.
     pub grant: Arc<Grant>,
+    /// What everything the call does on the network belongs to; absent where it declared no hosts.
+    pub network: Option<Scope>,
 }
 
 /// What a process left behind.

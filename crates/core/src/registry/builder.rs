@@ -11,6 +11,7 @@ use crate::backend::Backends;
 use crate::event::{AuditSink, Observer};
 use crate::gate::GateMode;
 use crate::interceptor::Interceptor;
+use crate::network::Live;
 use crate::pin::Pins;
 use crate::port::{Approver, Clock, IdempotencyStore, MemoryIdempotency, SystemClock};
 
@@ -108,7 +109,7 @@ impl RegistryBuilder {
     /// Builds the registry, without tools.
     pub fn build(self) -> Registry {
         let parts = Parts {
-            backends: Arc::new(self.backends),
+            backends: self.backends,
             interceptors: self.interceptors,
             observers: self.observers,
             audit: self.audit,
@@ -119,8 +120,9 @@ impl RegistryBuilder {
             deadline: self.deadline.unwrap_or(Duration::from_secs(30)),
             refuses_gaps: self.on_gaps == OnGaps::Refuse,
             pins: self.pins,
+            live: Live::default(),
         };
         let policy = Policy::new(self.personality, std::iter::empty(), &parts);
-        Registry { parts, policy: RwLock::new(Arc::new(policy)), calls: AtomicU64::new(0) }
+        Registry { parts: Arc::new(parts), policy: RwLock::new(Arc::new(policy)), calls: AtomicU64::new(0) }
     }
 }

@@ -111,6 +111,7 @@ impl Observer for Log {
         self.0.lock().unwrap().push(match event {
             Event::Asked { tool, .. } => format!("asked {tool}"),
             Event::Called(record) => format!("called {}", record.tool()),
+            Event::Connected { tool, evidence, .. } => format!("connected {tool} {}", evidence.host),
             Event::Failed(record) => coded("failed", record),
             Event::Observed { tool, refusal } => format!("observed {tool} {}", refusal.code),
             Event::Refused(record) => coded("refused", record),

@@ -1,17 +1,22 @@
 //! One hop: judge and dial, shake hands, send, read the head of the answer.
 
+use std::net::SocketAddr;
+
 use http::header::{self, HeaderValue};
 use http_body_util::Full;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use ringfence_policy::{Host, NetworkGrant};
+use ringfence_policy::Host;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Client;
+use super::metered::Metered;
 use crate::body::Body;
-use crate::{Bytes, EgressError, Pinned, Request, Response};
+use crate::response::Receipt;
+use crate::scope::{Ticket, Via, Watch};
+use crate::{Bytes, EgressError, Pinned, Request, Response, Scope};
 
 /// What a response may be encoded with.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("gzip, deflate, br");
@@ -21,22 +26,25 @@ const AGENT: HeaderValue = HeaderValue::from_static(concat!("ringfence/", env!("
 type Answer = (http::Response<hyper::body::Incoming>, AbortOnDropHandle<()>);
 
 impl Client {
+    /// Makes one hop, which is one connection of the scope.
     pub(super) async fn exchange(
         &self,
-        grant: &NetworkGrant,
+        scope: &Scope,
         request: &Request,
         deadline: Instant,
     ) -> Result<Response, EgressError> {
         let message = message(request)?;
-        let Pinned { stream, address } = self.dialer.dial(grant, &request.target).await?;
-        let (answer, connection) = if request.url.scheme() == "https" {
-            let session = self.tls.connect(&request.target, stream).await?;
-            exchange_over(session, message).await?
-        } else {
-            exchange_over(stream, message).await?
+        let watch = scope.watch();
+        let (ticket, entered) = Ticket::enter(scope, request.target.clone(), Via::Fetch);
+        let receipt = Receipt::new(ticket);
+        let answered = match entered {
+            Ok(()) => self.answered(scope, request, message, &receipt, watch).await,
+            Err(refusal) => Err(refusal.into()),
         };
+        let (address, (answer, connection)) = answered.map_err(|error| receipt.explain(error))?;
         let (mut head, incoming) = answer.into_parts();
-        let body = Body::new(incoming, &mut head.headers, request.limit.unwrap_or(self.limit))?;
+        let body = Body::new(incoming, &mut head.headers, request.limit.unwrap_or(self.limit));
+        let body = body.map_err(|error| receipt.explain(error))?;
         Ok(Response {
             status: head.status,
             headers: head.headers,
@@ -44,8 +52,33 @@ impl Client {
             address,
             body,
             deadline,
-            _connection: connection,
+            connection,
+            receipt: receipt.answered(),
         })
+    }
+
+    /// Judges, dials, sends, and reads the head of the answer.
+    async fn answered(
+        &self,
+        scope: &Scope,
+        request: &Request,
+        message: http::Request<Full<Bytes>>,
+        receipt: &Receipt,
+        watch: Watch,
+    ) -> Result<(SocketAddr, Answer), EgressError> {
+        let target = &request.target;
+        let grant = scope.admit(target).await?;
+        if let Host::Name(name) = &target.host {
+            scope.count_name(&grant, name)?;
+        }
+        let Pinned { stream, address } = self.dialer.dial(&grant, target).await?;
+        let stream = Metered::new(stream, address, receipt.ticket(), watch)?;
+        let answer = if request.url.scheme() == "https" {
+            exchange_over(self.tls.connect(target, stream).await?, message).await?
+        } else {
+            exchange_over(stream, message).await?
+        };
+        Ok((address, answer))
     }
 }
 

@@ -6,11 +6,11 @@ use ringfence_egress::{Client, EgressError, Request, Response};
 use ringfence_policy::Code;
 use tokio::io::AsyncWriteExt;
 
-use crate::server::{HOLD, Server, client, grant, response};
+use crate::server::{HOLD, Server, client, response, scope};
 
 async fn fetch(client: &Client, server: &Server, limit: u64) -> Result<Response, EgressError> {
     let request = Request::get(&format!("http://one.acme.io:{}/", server.port())).unwrap().limit(limit);
-    client.send(&grant(&["one.acme.io"], &["127.0.0.1"]), request).await
+    client.send(&scope(&["one.acme.io"], &["127.0.0.1"]), request).await
 }
 
 async fn encoded(encoding: &str, plain: &[u8]) -> Vec<u8> {
@@ -141,9 +141,9 @@ async fn the_deadline_covers_the_whole_exchange() {
                 .await;
         let request = Request::get(&format!("http://one.acme.io:{}/", server.port())).unwrap();
         let begun = Instant::now();
-        let grant = grant(&["one.acme.io"], &["127.0.0.1"]);
+        let scope = scope(&["one.acme.io"], &["127.0.0.1"]);
         let read =
-            async { client().send(&grant, request.deadline(Duration::from_millis(50))).await?.bytes().await };
+            async { client().send(&scope, request.deadline(Duration::from_millis(50))).await?.bytes().await };
         assert_eq!(read.await.unwrap_err().code(), Code::DeadlineExceeded);
         assert!(begun.elapsed() < Duration::from_secs(5));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ringfence_egress::{Client, Dialer, EgressError, Request, Resolver, Resolving};
 use ringfence_policy::{Code, HostName, Target};
 
-use crate::server::{Server, grant, ok, resolver};
+use crate::server::{Server, grant, ok, resolver, scope};
 
 #[tokio::test]
 async fn answers_are_judged_all_or_nothing() {
@@ -73,15 +73,15 @@ async fn a_name_is_resolved_once_and_its_address_is_pinned() {
     let other = [127, 0, 0, 9].into();
     let rebinding = Arc::new(Rebinding(Mutex::new([server.address.ip(), other].into())));
     let client = Client::builder().dialer(Dialer::new(Arc::clone(&rebinding) as Arc<dyn Resolver>)).build();
-    let grant = grant(&["one.acme.io"], &["127.0.0.1"]);
+    let scope = scope(&["one.acme.io"], &["127.0.0.1"]);
 
     let url = format!("http://one.acme.io:{}/", server.port());
-    let response = client.send(&grant, Request::get(&url).unwrap()).await.unwrap();
+    let response = client.send(&scope, Request::get(&url).unwrap()).await.unwrap();
     assert_eq!(response.address(), server.address);
     assert_eq!(response.text().await.unwrap(), "first");
     assert_eq!(rebinding.0.lock().unwrap().len(), 1); // one answer was never asked for
 
-    let again = client.send(&grant, Request::get(&url).unwrap()).await.unwrap_err();
+    let again = client.send(&scope, Request::get(&url).unwrap()).await.unwrap_err();
     assert_eq!(
         again.to_string(),
         "HOST_NOT_ALLOWED: one.acme.io resolves to 127.0.0.9, a loopback address, \
@@ -127,7 +127,7 @@ async fn literal_addresses_need_no_lookup() {
     let url = format!("http://2130706433:{}/", server.port());
     let send = async |allow: &[&str]| {
         let client = Client::builder().dialer(Dialer::new(Arc::new(Silent))).build();
-        client.send(&grant(allow, &[]), Request::get(&url).unwrap()).await
+        client.send(&scope(allow, &[]), Request::get(&url).unwrap()).await
     };
     assert_eq!(send(&["127.0.0.1"]).await.unwrap().text().await.unwrap(), "literal");
     assert_eq!(send(&["*"]).await.unwrap_err().code(), Code::HostNotAllowed);
@@ -137,6 +137,6 @@ async fn literal_addresses_need_no_lookup() {
 #[test]
 fn exchanges_may_move_between_threads() {
     fn movable<T: Send>(_: &T) {}
-    let (client, grant) = (Client::builder().build(), grant(&[], &[]));
-    movable(&async { client.send(&grant, Request::get("https://one.acme.io/")?).await?.text().await });
+    let (client, scope) = (Client::builder().build(), scope(&[], &[]));
+    movable(&async { client.send(&scope, Request::get("https://one.acme.io/")?).await?.text().await });
 }

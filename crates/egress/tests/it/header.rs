@@ -1,7 +1,7 @@
 use ringfence_egress::{Method, Request};
 use ringfence_policy::Code;
 
-use crate::server::{Server, client, grant, ok};
+use crate::server::{Server, client, ok, scope};
 
 #[test]
 fn headers_that_route_or_frame_belong_to_the_client() {
@@ -56,7 +56,7 @@ async fn the_wire_carries_what_was_asked_and_no_more() {
     let server = Server::start("127.0.0.1", |_| ok("")).await;
     let url = format!("http://ONE.acme.io.:{}/a b?q=ü#part", server.port());
     let request = Request::post(&url).unwrap().header("X-Note", "hello").unwrap().body("content");
-    let response = client().send(&grant(&["*.acme.io"], &["127.0.0.0/8"]), request).await.unwrap();
+    let response = client().send(&scope(&["*.acme.io"], &["127.0.0.0/8"]), request).await.unwrap();
     assert_eq!(response.status(), 200);
     let seen = server.seen();
     let mut lines = seen[0].lines();

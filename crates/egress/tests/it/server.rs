@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use ringfence_egress::{Client, Dialer, StaticResolver};
+use ringfence_egress::{Client, Dialer, Scope, StaticResolver};
 use ringfence_policy::{HostSet, NetworkCeiling, NetworkGrant, Private};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -121,6 +121,11 @@ pub(crate) fn set(patterns: &[&str]) -> HostSet {
 pub(crate) fn grant(allow: &[&str], private: &[&str]) -> NetworkGrant {
     let private = Private::parse(private.iter().copied()).unwrap();
     NetworkGrant::meet(&set(&["*"]), &NetworkCeiling::new(set(allow), private))
+}
+
+/// The same, as a scope with the default limits.
+pub(crate) fn scope(allow: &[&str], private: &[&str]) -> Scope {
+    Scope::new(grant(allow, private))
 }
 
 pub(crate) fn resolver(table: &[(&str, &[&str])]) -> StaticResolver {

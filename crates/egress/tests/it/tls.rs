@@ -7,7 +7,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::TlsAcceptor;
 
-use crate::server::{Server, grant, ok, redirect, resolver};
+use crate::server::{Server, ok, redirect, resolver, scope};
 
 /// An authority made for one test.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -44,7 +44,7 @@ fn client(roots: impl IntoIterator<Item = CertificateDer<'static>>) -> Client {
 
 async fn fetch(client: &Client, host: &str, server: &Server) -> Result<String, EgressError> {
     let request = Request::get(&format!("https://{host}:{}/", server.port())).unwrap();
-    client.send(&grant(&["one.acme.io", "127.0.0.1"], &["127.0.0.0/8"]), request).await?.text().await
+    client.send(&scope(&["one.acme.io", "127.0.0.1"], &["127.0.0.0/8"]), request).await?.text().await
 }
 
 #[tokio::test]
