@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::authority::Authority;
 use super::far::{self, Far, Service};
 use super::http::Pages;
-use crate::place;
 use crate::process::{Ended, finished};
 use crate::stage::{PATH, Stage, Work};
 
@@ -154,7 +153,9 @@ fn own_address() -> std::net::IpAddr {
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
-    pub(crate) stderr: String,
+    /// What a failure is explained with.
+    #[expect(dead_code, reason = "only shown, with all the rest")]
+    stderr: String,
     /// What is told of its connections and its refused names.
     pub(crate) connections: Vec<Value>,
 }

@@ -142,7 +142,7 @@ impl Program {
 
     fn path(&self, work: &Work<'_>) -> Result<String, String> {
         if self.toolchain {
-            return Ok(format!("{}:{PATH}", cargo::folder(work)?.display()));
+            return Ok(format!("{}:{PATH}", cargo::toolchain(work)?.display()));
         }
         Ok(PATH.to_owned())
     }

@@ -46,21 +46,16 @@ fn hello(work: &Work<'_>, script: &str) {
 }
 
 fn cargo(work: &Work<'_>, flags: &[&str], subcommand: &str) -> Result<Ended, String> {
-    let folder = folder(work)?;
+    let folder = match work.stage.user {
+        User::Root => proxies()?,
+        User::Ordinary => toolchain(work)?,
+    };
     let home = format!("CARGO_HOME={}", work.path(".cargo-home").display());
     let usual = ["--env", &home, "--limit", "wall=50s", "--limit", "cpu=50s"];
     let flags: Vec<&str> = flags.iter().copied().chain(usual).collect();
     let mut command = work.ringfence(&flags, &["cargo", subcommand, "--offline"]);
     command.env("PATH", format!("{}:{PATH}", folder.display()));
     Ok(finished(command.stdin(std::process::Stdio::null())))
-}
-
-/// The folder of a `cargo` that the user can start.
-pub(crate) fn folder(work: &Work<'_>) -> Result<PathBuf, String> {
-    match work.stage.user {
-        User::Root => proxies(),
-        User::Ordinary => toolchain(work),
-    }
 }
 
 /// The folder of the `cargo` on whoever's path runs the tests, most often rustup's.
@@ -71,7 +66,7 @@ fn proxies() -> Result<PathBuf, String> {
 }
 
 /// The toolchain itself, where the ordinary user can read it: linked, not copied.
-fn toolchain(work: &Work<'_>) -> Result<PathBuf, String> {
+pub(crate) fn toolchain(work: &Work<'_>) -> Result<PathBuf, String> {
     let rustc = PathBuf::from(env!("CARGO")).with_file_name("rustc");
     let output =
         Command::new(rustc).args(["--print", "sysroot"]).output().map_err(|error| error.to_string())?;

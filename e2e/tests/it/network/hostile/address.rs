@@ -7,7 +7,7 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     Attempt { name: "address::bare", check: is_refused, script: r#"
 tried("80", lambda: exchange(other_ip, 80, GET % other))
 tried("443", lambda: sealed(other_ip, 443, other))
-tried("22", lambda: heard(tcp(other_ip, 22)))
+tried("22", lambda: heard(tcp(other_ip, 22, 1)))
 "#, ..NOBODY },
     Attempt { name: "address::bare_of_a_granted_name", check: is_refused, script: r#"
 tried("80", lambda: exchange(near_ip, 80, GET % near))
@@ -31,14 +31,14 @@ for host in ["198.18.0.%d" % last for last in range(1, 30)] + ["198.18.1.1", "19
     tried(host, lambda: exchange(host, 443, hello(near), 1))
 "#, ..NOBODY },
     Attempt { name: "address::port_of_a_granted_name", script: r#"
-tried("22", lambda: heard(tcp(near, 22)))
-tried("5432", lambda: exchange(near, 5432, b"\0\0\0\x08\x04\xd2\x16\x2f"))
+tried("22", lambda: heard(tcp(near, 22, 1)))
+tried("5432", lambda: exchange(near, 5432, b"\0\0\0\x08\x04\xd2\x16\x2f", 1))
 "#, ..NOBODY },
     Attempt { name: "address::usual_port_that_is_not_named", hosts: &["{near}:443"], check: is_refused, script: r#"
 tried("80", lambda: exchange(near, 80, GET % near))
 "#, ..NOBODY },
     Attempt { name: "address::named_port_of_another_name", hosts: &["{near}:22", "{other}:443"], check: is_refused, script: r#"
-tried("other", lambda: heard(tcp(other, 22)))
+tried("other", lambda: heard(tcp(other, 22, 1)))
 "#, ..NOBODY },
     Attempt { name: "address::datagrams", script: r#"
 for host, port in ((other_ip, 9), (near, 9), (near_ip, 9), (other_ip, 53), (near, 53)):
