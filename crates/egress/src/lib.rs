@@ -47,6 +47,8 @@ pub use client::{Client, ClientBuilder};
 pub use dial::{Dialer, Pinned};
 pub use error::EgressError;
 pub use gate::{Gate, Sockets};
+#[doc(hidden)]
+pub use gate::{Layout, Range};
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 pub use request::Request;
 pub use resolve::{CachedResolver, Resolver, Resolving, StaticResolver, SystemResolver};

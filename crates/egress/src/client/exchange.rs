@@ -67,6 +67,7 @@ impl Client {
         watch: Watch,
     ) -> Result<(SocketAddr, Answer), EgressError> {
         let target = &request.target;
+        scope.meter().request()?;
         let grant = scope.admit(target).await?;
         if let Host::Name(name) = &target.host {
             scope.count_name(&grant, name)?;

@@ -13,7 +13,7 @@ use ringfence_policy::Refusal;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::scope::{Broken, Ticket, Watch};
+use crate::scope::{Broken, Ticket, Unspent, Watch};
 
 /// A stream whose bytes are counted and that ends when its scope says so.
 pub(super) struct Metered {
@@ -31,9 +31,9 @@ impl Metered {
         watch: Watch,
     ) -> Result<Self, Refusal> {
         ticket.opened(address);
-        let guard = ticket.guard(watch);
-        guard.judge()?;
-        Ok(Self { stream, ticket, broken: Box::pin(guard.broken()) })
+        ticket.judge()?;
+        let broken = Box::pin(ticket.guard(watch).broken());
+        Ok(Self { stream, ticket, broken })
     }
 
     /// Hears the scope.
@@ -75,14 +75,13 @@ impl AsyncRead for Metered {
         let scope = this.ticket.scope().clone();
         let spent = scope.meter().received.spend(buffer.remaining(), |allowed| {
             let mut part = ReadBuf::new(buffer.initialize_unfilled_to(allowed));
-            let read = polled(Pin::new(&mut this.stream).poll_read(cx, &mut part));
-            read.map(|()| part.filled().len())
+            let read = ready!(Pin::new(&mut this.stream).poll_read(cx, &mut part));
+            Poll::Ready(read.map(|()| part.filled().len()))
         });
-        match spent {
-            Err(refusal) => self.poll_end(cx, refusal),
-            Ok(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
-            Ok(Err(error)) => Poll::Ready(Err(error)),
-            Ok(Ok(count)) => {
+        match ready!(spent) {
+            Err(Unspent::Limit(refusal)) => self.poll_end(cx, refusal),
+            Err(Unspent::Io(error)) => Poll::Ready(Err(error)),
+            Ok(count) => {
                 buffer.advance(count);
                 self.ticket.received(count);
                 Poll::Ready(Ok(()))
@@ -97,14 +96,12 @@ impl AsyncWrite for Metered {
         let this = &mut *self;
         let scope = this.ticket.scope().clone();
         let spent = scope.meter().sent.spend(bytes.len(), |allowed| {
-            let part = bytes.get(..allowed).unwrap_or(bytes);
-            polled(Pin::new(&mut this.stream).poll_write(cx, part))
+            Pin::new(&mut this.stream).poll_write(cx, bytes.get(..allowed).unwrap_or(bytes))
         });
-        match spent {
-            Err(refusal) => Poll::Ready(Err(self.cut(refusal))),
-            Ok(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
-            Ok(Err(error)) => Poll::Ready(Err(error)),
-            Ok(Ok(count)) => {
+        match ready!(spent) {
+            Err(Unspent::Limit(refusal)) => Poll::Ready(Err(self.cut(refusal))),
+            Err(Unspent::Io(error)) => Poll::Ready(Err(error)),
+            Ok(count) => {
                 self.ticket.sent(count);
                 Poll::Ready(Ok(count))
             }
@@ -117,14 +114,6 @@ impl AsyncWrite for Metered {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
-/// Reads what is pending as what would block.
-fn polled<T>(poll: Poll<io::Result<T>>) -> io::Result<T> {
-    match poll {
-        Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
-        Poll::Ready(done) => done,
     }
 }
 

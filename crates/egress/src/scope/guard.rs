@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ringfence_policy::{Host, Refusal};
+use ringfence_policy::Refusal;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -42,21 +42,11 @@ impl Guard {
             tokio::select! {
                 biased;
                 // The sender lives in the scope, which the ticket holds, so that there is no error to heed.
-                _changed = self.state.changed() => if let Err(refusal) = self.judge() {
+                _changed = self.state.changed() => if let Err(refusal) = self.ticket.judge() {
                     return Broken::Withdrawn(refusal);
                 },
                 () = sleep_until(due) => {}
             }
-        }
-    }
-
-    /// Judges the connection by the grant in force, its address included.
-    pub(crate) fn judge(&self) -> Result<(), Refusal> {
-        let target = self.ticket.target();
-        let grant = self.ticket.scope().judge(target)?;
-        match (&target.host, self.ticket.address()) {
-            (Host::Name(_), Some(address)) => grant.judge_address(target, address.ip()),
-            (Host::Address(_), _) | (Host::Name(_), None) => Ok(()),
         }
     }
 

@@ -6,6 +6,7 @@
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Poll, ready};
 use std::time::{Duration, Instant};
 
 use ringfence_policy::{Code, Limits, Refusal, Size, Span};
@@ -99,18 +100,19 @@ impl Budget {
     pub(crate) fn spend(
         &self,
         want: usize,
-        pass: impl FnOnce(usize) -> io::Result<usize>,
-    ) -> Result<io::Result<usize>, Refusal> {
+        pass: impl FnOnce(usize) -> Poll<io::Result<usize>>,
+    ) -> Poll<Result<usize, Unspent>> {
         let passed = match &self.left {
-            None => pass(want),
+            None => ready!(pass(want)),
             Some(left) => {
                 let mut left = locked(left);
                 let allowed = usize::try_from(*left).map_or(want, |left| left.min(want));
                 if allowed == 0 && want > 0 {
                     let (limit, name) = (self.limit, self.name);
-                    return Err(exceeded(format!("the {limit} bytes that may be {name} are used up")));
+                    let refusal = exceeded(format!("the {limit} bytes that may be {name} are used up"));
+                    return Poll::Ready(Err(Unspent::Limit(refusal)));
                 }
-                let passed = pass(allowed);
+                let passed = ready!(pass(allowed));
                 if let Ok(count) = passed {
                     *left = left.saturating_sub(count as u64);
                 }
@@ -120,13 +122,22 @@ impl Budget {
         if let Ok(count) = passed {
             self.used.fetch_add(count as u64, Ordering::Relaxed);
         }
-        Ok(passed)
+        Poll::Ready(passed.map_err(Unspent::Io))
     }
 
     /// Returns how many bytes passed.
     pub(crate) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
+}
+
+/// Why no byte passed.
+#[derive(Debug)]
+pub(crate) enum Unspent {
+    /// The way is broken.
+    Io(io::Error),
+    /// No more may pass.
+    Limit(Refusal),
 }
 
 /// So many in a minute: a bucket of as many, that fills steadily.
@@ -169,12 +180,16 @@ mod tests {
     #[test]
     fn a_budget_is_exact_and_gives_back_what_did_not_pass() {
         let budget = Budget::new(Some(Size::new(10)), "sent");
-        let pass = |want, passes: usize| budget.spend(want, |allowed| Ok(allowed.min(passes)));
-        assert_eq!(pass(8, 8).unwrap().unwrap(), 8);
-        assert_eq!(pass(8, 1).unwrap().unwrap(), 1);
-        assert!(budget.spend(8, |_| Err(io::ErrorKind::WouldBlock.into())).unwrap().is_err());
-        assert_eq!(pass(8, 8).unwrap().unwrap(), 1);
-        assert_eq!(pass(8, 8).unwrap_err().code, Code::LimitExceeded);
+        let pass =
+            |want, passes: usize| match budget.spend(want, |allowed| Poll::Ready(Ok(allowed.min(passes)))) {
+                Poll::Ready(passed) => passed,
+                Poll::Pending => panic!("nothing waits here"),
+            };
+        assert_eq!(pass(8, 8).unwrap(), 8);
+        assert_eq!(pass(8, 1).unwrap(), 1);
+        assert!(budget.spend(8, |_| Poll::Pending).is_pending());
+        assert_eq!(pass(8, 8).unwrap(), 1);
+        assert!(matches!(pass(8, 8), Err(Unspent::Limit(refusal)) if refusal.code == Code::LimitExceeded));
         assert_eq!(budget.used(), 10);
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use ringfence_policy::{Refusal, Target};
+use ringfence_policy::{Host, Refusal, Target};
 use tokio::sync::watch;
 
 use super::guard::Guard;
@@ -70,22 +70,14 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// Counts a connection against the limits. Also one that is refused has a ticket, which tells of it.
+    /// Counts a connection. Also one that is one too many has a ticket, which tells of it.
     pub(crate) fn enter(scope: &Scope, target: Target, via: Via) -> (Self, Result<(), Refusal>) {
         let entered = scope.0.meter.enter();
         let ticket = Self::new(scope, target, via, entered.is_ok());
-        let entered = entered.and_then(|()| scope.0.meter.request());
         if let Err(refusal) = &entered {
             ticket.refuse(refusal);
         }
         (ticket, entered)
-    }
-
-    /// Makes the ticket of a connection that is refused whatever the limits say.
-    pub(crate) fn refused(scope: &Scope, target: Target, via: Via, refusal: &Refusal) -> Self {
-        let ticket = Self::new(scope, target, via, false);
-        ticket.refuse(refusal);
-        ticket
     }
 
     fn new(scope: &Scope, target: Target, via: Via, counted: bool) -> Self {
@@ -128,6 +120,16 @@ impl Ticket {
         self.address.get().copied()
     }
 
+    /// Judges the connection by the grant in force, its address included.
+    pub(crate) fn judge(&self) -> Result<(), Refusal> {
+        let target = &self.target;
+        let grant = self.scope.judge(target)?;
+        match (&target.host, self.address()) {
+            (Host::Name(_), Some(address)) => grant.judge_address(target, address.ip()),
+            (Host::Address(_), _) | (Host::Name(_), None) => Ok(()),
+        }
+    }
+
     /// Counts bytes that went to the far side.
     pub(crate) fn sent(&self, count: usize) {
         self.sent.fetch_add(count as u64, Ordering::Relaxed);
@@ -140,7 +142,8 @@ impl Ticket {
         self.touch();
     }
 
-    fn touch(&self) {
+    /// Takes down that something happened.
+    pub(crate) fn touch(&self) {
         let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.active.store(millis, Ordering::Relaxed);
     }

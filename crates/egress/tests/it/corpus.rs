@@ -1,5 +1,7 @@
 //! The shared corpus of host cases, where a checkout has it beside the workspace.
 
+mod spoken;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -26,8 +28,11 @@ enum Input {
     Connect { authority: String },
     Dns { host: String, answers: Vec<String> },
     Intersect { declared: Vec<String>, permitted: Vec<String>, host: String },
+    Raw { request: String },
     Rebind { host: String, first: Vec<String>, second: Vec<String> },
     Redirect { chain: Vec<String> },
+    Socks5 { atyp: String, host: String, port: Option<u16> },
+    Tunnel { authority: String, sni: Option<String>, inner_host: Option<String> },
     Url { url: String },
     #[serde(other)]
     Other,
@@ -71,6 +76,7 @@ async fn decide(case: &Case) -> Option<bool> {
             Ok(address) => judge(Target::new(Host::Address(address), 443)),
             Err(_) => Target::from_url(&format!("https://{host}/")).is_ok_and(judge),
         }),
+        Input::Raw { request } => Some(spoken::raw(&grant, request)),
         // Whatever becomes of the first answer, the second is never dialled.
         Input::Rebind { host, first, second } => {
             let pinned = pinned(&grant, host, first).await.unwrap_or_default();
@@ -80,6 +86,10 @@ async fn decide(case: &Case) -> Option<bool> {
             )
         }
         Input::Redirect { chain } => Some(follows(&grant, chain)),
+        Input::Socks5 { atyp, host, port } => Some(spoken::socks(&grant, atyp, host, *port)),
+        Input::Tunnel { authority, sni, inner_host } => {
+            spoken::tunnel(&grant, authority, sni.as_deref(), inner_host.as_deref())
+        }
         Input::Url { url } => Some(Target::from_url(url).is_ok_and(judge)),
         Input::Other => None,
     }

@@ -5,6 +5,7 @@
 mod body;
 mod corpus;
 mod dial;
+mod gate;
 mod header;
 mod redirect;
 mod server;

@@ -116,7 +116,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Result<Hello, HelloFault>)> {
         ("a real client", real("api.acme.io"), for_name("api.acme.io")),
         ("a real client of an address", real("10.0.0.1"), nameless.clone()),
         ("upper case and a trailing dot", hello(&[name(b"API.Acme.IO.")]), for_name("api.acme.io")),
-        ("no name", hello(&[versions.clone()]), nameless.clone()),
+        ("no name", hello(&[versions]), nameless.clone()),
         ("no extensions but one", hello(&[]), nameless.clone()),
         ("an address", hello(&[name(b"10.0.0.1")]), nameless.clone()),
         ("an address of version 6", hello(&[name(b"::1")]), nameless),
