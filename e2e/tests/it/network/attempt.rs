@@ -51,7 +51,10 @@ pub(crate) const HONEST: Attempt = Attempt { check: reaches_only_near, alone: Al
 pub(crate) fn reaches_nobody(ends: &Ends<'_>, ran: &Ran) -> Result<(), String> {
     ends.untouched().map_err(|why| format!("{why}: {ran:?}"))?;
     silent(ends, ran)?;
-    if ran.count("done") > 0 { Err(format!("something is told of as done: {ran:?}")) } else { Ok(()) }
+    match ran.dialled().next() {
+        Some(one) => Err(format!("somebody was dialled: {one}")),
+        None => Ok(()),
+    }
 }
 
 /// No connection arrived anywhere, nobody answered, and the gate told of a refusal.

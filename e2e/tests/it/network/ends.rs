@@ -39,12 +39,7 @@ impl<'a> Ends<'a> {
         let work = stage.folder(&name.replace("::", "-"));
         let token = format!("token-{}-{}", std::process::id(), name.replace("::", "-"));
         let pages = Pages { token: token.clone(), ..pages.clone() };
-        let path = stage.path().join("authority.pem");
-        // Cases run beside each other, and one may read what another writes.
-        let new = stage.path().join(format!("authority-{}", name.replace("::", "-")));
-        fs::write(&new, authority.pem()).unwrap();
-        fs::set_permissions(&new, PermissionsExt::from_mode(0o644)).unwrap();
-        fs::rename(&new, &path).unwrap();
+        let path = authority.path.clone();
         let end = |host: &str| {
             let mut far = Far::new(far::address(), pages.clone());
             let names = [host.to_owned(), format!("*.{host}"), far.address.to_string()];
@@ -192,6 +187,11 @@ impl Ran {
             Some(_) => Ok(()),
             None => Err(format!("nothing is told of `{host}` as {verdict}: {self:?}")),
         }
+    }
+
+    /// The connections for which a far end was dialled.
+    pub(crate) fn dialled(&self) -> impl Iterator<Item = &Value> {
+        self.connections.iter().filter(|one| one.get("address").is_some())
     }
 
     /// How many connections ended like this.

@@ -69,7 +69,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
             "CARGO_REGISTRIES_FAR_INDEX=sparse+https://{host}/index/"],
         command: &["cargo", "run", "-q", "--manifest-path", "{work}/Cargo.toml"], ..PLAIN },
     Program { name: "busybox::wget", command: &["busybox", "wget", "-q", "-O", "-", "http://{host}/page"], ..PLAIN },
-    Program { name: "busybox::nslookup", says: "Address", own_resolver: true, command: &["busybox", "nslookup", "{host}"], ..PLAIN },
+    Program { name: "busybox::nslookup", says: "198.18.", own_resolver: true, command: &["busybox", "nslookup", "{host}"], ..PLAIN },
 ];
 
 impl Program {

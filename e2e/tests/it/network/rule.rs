@@ -59,7 +59,7 @@ fn star(ends: &mut Ends<'_>) -> Result<(), String> {
 }
 
 fn is_refused(ran: &Ran) -> Result<(), String> {
-    if ran.code == Some(0) || ran.count("done") > 0 { Err(format!("{ran:?}")) } else { Ok(()) }
+    if ran.code == Some(0) || ran.dialled().count() > 0 { Err(format!("{ran:?}")) } else { Ok(()) }
 }
 
 /// Not one byte more leaves than the limit says.
