@@ -47,7 +47,7 @@ where
 }
 
 /// The next request with its body, however sloppy its line ends are.
-async fn next<S: AsyncRead + Unpin>(stream: &mut S, pending: &mut Vec<u8>) -> Option<Request> {
+async fn next<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, pending: &mut Vec<u8>) -> Option<Request> {
     let end = loop {
         match end_of_head(pending) {
             Some(end) => break end,
@@ -57,17 +57,17 @@ async fn next<S: AsyncRead + Unpin>(stream: &mut S, pending: &mut Vec<u8>) -> Op
     };
     let head: Vec<u8> = pending.drain(..end).collect();
     let mut request = Request { head: String::from_utf8_lossy(&head).into_owned(), body: Vec::new() };
+    if request.field("expect").is_some() {
+        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await.ok()?;
+    }
     if request.field("transfer-encoding").is_some() {
-        while !pending.windows(5).any(|window| window == b"0\r\n\r\n") {
+        while !pending.ends_with(b"0\r\n\r\n") && !has_last_chunk(pending) {
             if stream.read_buf(pending).await.ok()? == 0 {
                 return None;
             }
         }
         request.body = unchunked(pending)?;
     } else if let Some(length) = request.field("content-length").and_then(|text| text.parse::<usize>().ok()) {
-        if request.field("expect").is_some() {
-            return None; // nobody here waits for leave
-        }
         while pending.len() < length {
             if stream.read_buf(pending).await.ok()? == 0 {
                 return None;
@@ -84,19 +84,23 @@ fn end_of_head(bytes: &[u8]) -> Option<usize> {
     [after(b"\r\n\r\n"), after(b"\n\n")].into_iter().flatten().min()
 }
 
+/// Whether a short body is complete, whatever follows it.
+fn has_last_chunk(pending: &[u8]) -> bool {
+    pending.len() < 4096 && pending.windows(5).any(|window| window == b"0\r\n\r\n")
+}
+
 /// Takes a chunked body off the front.
 fn unchunked(pending: &mut Vec<u8>) -> Option<Vec<u8>> {
-    let mut body = Vec::new();
+    let (mut body, mut at) = (Vec::new(), 0);
     loop {
-        let line = pending.windows(2).position(|window| window == b"\r\n")?;
-        let length = usize::from_str_radix(std::str::from_utf8(&pending[..line]).ok()?.trim(), 16).ok()?;
-        pending.drain(..line + 2);
-        if pending.len() < length + 2 {
-            return None;
-        }
-        body.extend(pending.drain(..length));
-        pending.drain(..2);
+        let line = pending[at..].windows(2).position(|window| window == b"\r\n")?;
+        let length = std::str::from_utf8(&pending[at..at + line]).ok()?;
+        let length = usize::from_str_radix(length.trim(), 16).ok()?;
+        at += line + 2;
+        body.extend_from_slice(pending.get(at..at + length)?);
+        at += length + 2;
         if length == 0 {
+            pending.drain(..at.min(pending.len()));
             return Some(body);
         }
     }
@@ -116,6 +120,9 @@ impl Request {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         if let (Some(root), Some(inside)) = (&pages.git, path.strip_prefix("/git")) {
             return self.backend(root.clone(), method, inside, query);
+        }
+        if path == "/length" {
+            return answer("200 OK", "text/plain", format!("{} bytes", self.body.len()).as_bytes());
         }
         let named = format!("{}{path}", self.field("host").unwrap_or_default());
         match pages.files.get(&named).or_else(|| pages.files.get(path)) {

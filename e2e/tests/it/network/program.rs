@@ -21,8 +21,10 @@ pub(crate) struct Program {
     says: &'static str,
     /// Whether it must be the tests' own toolchain that runs.
     toolchain: bool,
-    /// Whether it does not look into the machine's file of hosts, and cannot be tried without a sandbox.
-    own_resolver: bool,
+    /// Whether it only asks for the name, and connects to nobody.
+    asks_only: bool,
+    /// Whether it does not find the name in the machine's file of hosts, and cannot be tried without a sandbox.
+    needs_dns: bool,
 }
 
 /// A program that needs nothing but its arguments.
@@ -34,7 +36,8 @@ const PLAIN: Program = Program {
     command: &[],
     says: "the page",
     toolchain: false,
-    own_resolver: false,
+    asks_only: false,
+    needs_dns: false,
 };
 
 const URLLIB: &str = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())";
@@ -52,6 +55,18 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program { name: "curl::literal", grant: "{address}", command: &["curl", "-sS", "--fail", "http://{address}/page"], ..PLAIN },
     Program { name: "curl::literal_https", grant: "{address}", command: &["curl", "-sS", "--cacert", "{ca}", "https://{address}/page"], ..PLAIN },
     Program { name: "curl::post", says: "token-", command: &["curl", "-sS", "--cacert", "{ca}", "-d", "a=b", "https://{host}/form"], ..PLAIN },
+    Program { name: "curl::trailing_dot", needs_dns: true, command: &["curl", "-sS", "--fail", "http://{host}./page"], ..PLAIN },
+    Program { name: "curl::upload", says: "20000000 bytes", flags: &["--exec", "head", "--exec", "curl"],
+        command: &["sh", "-c", "head -c 20000000 /dev/zero | curl -sS --fail --data-binary @- http://{host}/length"], ..PLAIN },
+    Program { name: "curl::upload_in_chunks", says: "20000000 bytes", flags: &["--exec", "head", "--exec", "curl"],
+        command: &["sh", "-c", "head -c 20000000 /dev/zero | curl -sS --fail -T - http://{host}/length"], ..PLAIN },
+    Program { name: "curl::upload_over_tls", says: "20000000 bytes", flags: &["--exec", "head", "--exec", "curl"],
+        command: &["sh", "-c", "head -c 20000000 /dev/zero | curl -sS --fail --cacert {ca} -T - https://{host}/length"], ..PLAIN },
+    Program { name: "curl::download", says: "all there", flags: &["--exec", "sha256sum", "--exec", "curl"],
+        command: &["sh", "-c", "for url in http://{host}/big https://{host}/big; do curl -sS --fail --cacert {ca} $url | sha256sum; done | \
+            { read a; read b; [ \"$a\" = \"$b\" ] && [ \"${a%% *}\" = {sum} ] && echo all there; }"], ..PLAIN },
+    Program { name: "curl::many_beside_each_other", says: "all 60", flags: &["--exec", "seq", "--exec", "curl", "--exec", "wc"],
+        command: &["sh", "-c", "[ $(curl -s --fail --cacert {ca} --parallel --parallel-max 60 --parallel-immediate $(seq -f 'https://{host}/page?%.0f' 60) | wc -c) = 480 ] && echo all 60"], ..PLAIN },
     Program { name: "git::clone", says: "hello from far", flags: &["--exec", "git", "--exec", "cat"], variables: &["GIT_SSL_CAINFO={ca}", "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1"],
         command: &["sh", "-c", "git clone -q https://{host}/git/repo.git copy && cat copy/a.txt"], ..PLAIN },
     Program { name: "git::ls_remote", says: "refs/heads/main", variables: &["GIT_SSL_CAINFO={ca}", "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1"],
@@ -69,7 +84,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
             "CARGO_REGISTRIES_FAR_INDEX=sparse+https://{host}/index/"],
         command: &["cargo", "run", "-q", "--manifest-path", "{work}/Cargo.toml"], ..PLAIN },
     Program { name: "busybox::wget", command: &["busybox", "wget", "-q", "-O", "-", "http://{host}/page"], ..PLAIN },
-    Program { name: "busybox::nslookup", says: "198.18.", own_resolver: true, command: &["busybox", "nslookup", "{host}"], ..PLAIN },
+    Program { name: "busybox::nslookup", says: "198.18.", asks_only: true, needs_dns: true, command: &["busybox", "nslookup", "{host}"], ..PLAIN },
 ];
 
 impl Program {
@@ -77,6 +92,9 @@ impl Program {
     pub(crate) fn pages(&self, work: &Work<'_>) -> Pages {
         let mut pages = Pages::default();
         pages.files.insert("/page".to_owned(), b"the page".to_vec());
+        if self.name == "curl::download" {
+            pages.files.insert("/big".to_owned(), big());
+        }
         match self.name.split("::").next() {
             Some("git") => pages.git = Some(package::repository(work)),
             Some("pip") => package::wheel(work, &mut pages),
@@ -92,7 +110,7 @@ impl Program {
         let ran = self.run(ends, NEAR, &address)?;
         ran.must(self.says)?;
         ends.other_untouched()?;
-        if self.own_resolver {
+        if self.asks_only {
             return ends.near.untouched(); // a question is no connection
         }
         ran.tells(if self.grant == "{host}" { NEAR } else { &address }, "done")?;
@@ -124,7 +142,7 @@ impl Program {
 
     /// Whether it can be tried without a sandbox.
     pub(crate) fn can_escape(&self) -> bool {
-        !self.own_resolver
+        !self.needs_dns
     }
 
     /// Only the near end is ever granted; the program goes where it is told.
@@ -149,5 +167,13 @@ impl Program {
 }
 
 fn fill(word: &str, host: &str, address: &str) -> String {
-    word.replace("{host}", host).replace("{address}", address)
+    word.replace("{host}", host).replace("{address}", address).replace("{sum}", SUM)
 }
+
+/// A page of 20 MB in which no part is like another, so that one that is lost or doubled is missed.
+fn big() -> Vec<u8> {
+    (0..2_500_000_u64).flat_map(u64::to_be_bytes).collect()
+}
+
+/// The checksum of [`big`].
+const SUM: &str = "863cd2c978296dc335f09aae5de92a46d59d8f57f4cd8a133d4e526b057cdb3e";

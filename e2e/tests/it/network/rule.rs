@@ -1,8 +1,12 @@
 //! The rules beside hosts, as the command takes them: private addresses, bytes, connections, time.
 
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
 use super::ends::{Ends, NEAR, Ran};
 use super::far::Service;
 use super::speech::Speech;
+use crate::process::finished;
 use crate::stage::PATH;
 
 type Rule = fn(&mut Ends<'_>) -> Result<(), String>;
@@ -19,6 +23,9 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("rule::requests_per_minute", requests),
     ("rule::far_end_is_gone", gone),
     ("rule::evidence_counts_bytes", bytes),
+    ("rule::last_words_arrive", last_words),
+    ("rule::ends_with_the_command", ends_with_it),
+    ("rule::own_addresses_are_not_public", own),
 ];
 
 fn python(script: &str) -> Vec<String> {
@@ -162,4 +169,59 @@ fn bytes(ends: &mut Ends<'_>) -> Result<(), String> {
         && one["via"] == "gate"
         && one["address"] == format!("{}:22", ends.near.address);
     if right { Ok(()) } else { Err(format!("{one} {}", ran.stdout)) }
+}
+
+/// What a command had sent when it ended still arrives.
+fn last_words(ends: &mut Ends<'_>) -> Result<(), String> {
+    ends.near.serve(9001, Service::Speech(Speech::Sink));
+    let script =
+        "import os\ns = socket.create_connection((near, 9001)); s.sendall(b'x' * 1000000); os._exit(0)";
+    let ran = ends.confined(&["{near}:9001"], &[], &python(script));
+    ran.tells(NEAR, "done")?;
+    let begun = Instant::now();
+    while ends.near.log.lock().unwrap().bytes < 1_000_000 {
+        if begun.elapsed() > Duration::from_secs(2) {
+            return Err(format!("{} bytes arrived: {ran:?}", ends.near.log.lock().unwrap().bytes));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// A command that is killed takes its connections with it, at once.
+fn ends_with_it(ends: &mut Ends<'_>) -> Result<(), String> {
+    ends.near.serve(22, Service::Speech(Speech::Banner));
+    let script = "s = socket.create_connection((near, 22))\nprint(s.recv(3), flush=True)\ntime.sleep(60)";
+    let begun = Instant::now();
+    let ran = ends.confined(&["{near}:22"], &["--limit", "wall=1s"], &python(script));
+    if ran.code == Some(124) && ran.connections.len() == 1 && begun.elapsed() < Duration::from_secs(5) {
+        return Ok(());
+    }
+    Err(format!("{:?} {ran:?}", begun.elapsed()))
+}
+
+/// An address that looks public and is this machine's leads to what listens on this machine.
+fn own(ends: &mut Ends<'_>) -> Result<(), String> {
+    if crate::sys::uid() != 0 {
+        return Ok(()); // no address can be added
+    }
+    const ADDRESS: &str = "93.184.216.34";
+    let server = "import http.server as h\nclass H(h.BaseHTTPRequestHandler):\n def do_GET(s): s.send_response(200); s.end_headers(); s.wfile.write(b'reached ' + s.path.encode())\nh.HTTPServer(('0.0.0.0', 80), H).serve_forever()";
+    let script = format!(
+        "ip link set lo up && ip addr add {ADDRESS}/32 dev lo || exit 9\n\
+         python3 -c \"$1\" 2>/dev/null & server=$!\nshift\n\
+         until curl -s http://{ADDRESS}/ >/dev/null; do sleep 0.05; done\n\
+         \"$@\" --host own.rf.test --resolve own.rf.test={ADDRESS} -- curl -sS -m 5 http://own.rf.test/first\n\
+         \"$@\" --host own.rf.test --resolve own.rf.test={ADDRESS} --private own.rf.test -- curl -sS -m 5 http://own.rf.test/named\n\
+         \"$@\" --host '*' -- curl -sS -m 5 http://{ADDRESS}/literal\n\
+         kill $server"
+    );
+    let ringfence = ends.work.ringfence(&[], &[]);
+    // All but the last, behind which the command would stand.
+    let arguments: Vec<_> = ringfence.get_args().collect();
+    let arguments = &arguments[..arguments.len() - 1];
+    let mut outer = Command::new("unshare");
+    outer.args(["--net", "sh", "-c", &script, "sh", server]).arg(ringfence.get_program()).args(arguments);
+    let ended = finished(outer.env_clear().env("PATH", PATH).stdin(Stdio::null()));
+    if ended.stdout == "reached /named" { Ok(()) } else { Err(format!("{ended:?}")) }
 }

@@ -83,6 +83,12 @@ with tcp(near, 22) as stream:
     stream.sendall(b"and back\n")
     print(stream.recv(100))
 "#, says: &["SSH-2.0-far", "and back"], ..HONEST },
+    Attempt { name: "address::port_named_beside_the_name_alone", hosts: &["{near}", "{near}:22"], script: r#"
+print(tcp(near, 22).recv(100))
+"#, says: &["SSH-2.0-far"], ..HONEST },
+    Attempt { name: "address::port_named_for_another_name", hosts: &["{near}", "{other}:22"], script: r#"
+print(tcp(near, 22).recv(100))
+"#, says: &["SSH-2.0-far"], ..HONEST },
     Attempt { name: "address::postgres", hosts: &["{near}:5432"], script: r#"
 with tcp(near, 5432) as stream:
     stream.sendall(struct.pack(">II", 8, 80877103))
