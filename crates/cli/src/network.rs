@@ -195,15 +195,22 @@ impl Witness for Seen {
 
 /// One line for whoever runs the command, about what it did not get.
 fn refusal_line(evidence: &Evidence) -> Option<String> {
-    let (Verdict::Refused { message: why, .. } | Verdict::Cut { message: why }) = &evidence.verdict else {
-        return None;
+    let why = match &evidence.verdict {
+        Verdict::Cut { message } => message.clone(),
+        Verdict::Refused { code, message } => format!("{code}: {message}"),
+        Verdict::Done | Verdict::Failed { .. } => return None,
+    };
+    let is_unknown = evidence.via == Via::Dns && why.starts_with(Code::HostNotAllowed.as_str());
+    let hint = match evidence.host.parse::<HostName>() {
+        Ok(name) if is_unknown => format!(" (`--host {name}` would let it)"),
+        Ok(_) | Err(_) => String::new(),
     };
     let what = match (evidence.via, evidence.port) {
         (Via::Dns, _) | (_, None) => format!("the name {}", evidence.host),
         (_, Some(port)) => format!("the connection to {}:{port}", evidence.host),
     };
     // Names come from the command: nothing in them may reach the terminal as more than text.
-    let line = format!("{what} was refused: {why}");
+    let line = format!("{what} was refused: {why}{hint}");
     Some(line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect())
 }
 

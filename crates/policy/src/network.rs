@@ -127,6 +127,9 @@ pub struct NetworkGrant {
     private: Private,
     #[serde(skip_serializing_if = "OnUnknown::is_refuse")]
     on_unknown: OnUnknown,
+    /// What was declared and what the ceiling admits: a pattern with a port may be lost in one that needs none.
+    #[serde(skip)]
+    named: [HostSet; 2],
 }
 
 /// The ports of http and https, on which a gate looks at what is said.
@@ -136,7 +139,12 @@ impl NetworkGrant {
     /// Computes what is both declared and permitted.
     pub fn meet(declared: &HostSet, ceiling: &NetworkCeiling) -> Self {
         let hosts = declared.meet(&ceiling.effective);
-        Self { hosts, private: ceiling.private.clone(), on_unknown: ceiling.on_unknown }
+        Self {
+            hosts,
+            private: ceiling.private.clone(),
+            on_unknown: ceiling.on_unknown,
+            named: [declared.clone(), ceiling.effective.clone()],
+        }
     }
 
     /// Returns what is left when only what `other` admits too may be reached. Nothing is ever added.
@@ -146,7 +154,12 @@ impl NetworkGrant {
             (OnUnknown::Ask, OnUnknown::Ask) => OnUnknown::Ask,
             (OnUnknown::Refuse, _) | (_, OnUnknown::Refuse) => OnUnknown::Refuse,
         };
-        Self { hosts: self.hosts.meet(&other.hosts), private: self.private.meet(&other.private), on_unknown }
+        Self {
+            hosts: self.hosts.meet(&other.hosts),
+            private: self.private.meet(&other.private),
+            on_unknown,
+            named: self.named.clone(),
+        }
     }
 
     /// Returns the grant with one more target, which a person agreed to. The address floor holds for it as before.
@@ -167,7 +180,9 @@ impl NetworkGrant {
 
     /// Returns the ports a gate has to listen on: those of the web, and those that patterns name.
     pub fn ports(&self) -> BTreeSet<u16> {
-        self.hosts.iter().filter_map(HostPattern::port).chain(WEB_PORTS).collect()
+        let named = self.named.iter().flat_map(|set| set.iter()).filter_map(HostPattern::port);
+        let admits = |port: &u16| self.hosts.iter().any(|own| own.port().is_none_or(|only| only == *port));
+        named.filter(admits).chain(WEB_PORTS).collect()
     }
 
     /// Says whether nothing can be reached, whoever is asked.
@@ -302,6 +317,11 @@ mod tests {
         let ports = |hosts: &[&str]| grant(hosts, hosts, &[]).ports().into_iter().collect::<Vec<_>>();
         assert_eq!(ports(&["acme.io"]), [80, 443]);
         assert_eq!(ports(&["acme.io:22", "db.acme.io:5432"]), [22, 80, 443, 5432]);
+        assert_eq!(ports(&["*.acme.io", "db.acme.io:5432"]), [80, 443, 5432]); // admitted by both
+        let declared = |hosts: &[&str], allow: &[&str]| grant(hosts, allow, &[]).ports();
+        assert!(declared(&["db.acme.io:5432"], &["*"]).contains(&5432));
+        assert!(declared(&["*"], &["db.acme.io:5432"]).contains(&5432));
+        assert!(!declared(&["db.acme.io:22"], &["db.acme.io:5432"]).contains(&5432));
     }
 
     #[test]

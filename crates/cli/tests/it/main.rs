@@ -13,6 +13,7 @@ mod corpora;
 mod demo;
 
 mod layers;
+mod network;
 mod pins;
 mod reference;
 mod run;

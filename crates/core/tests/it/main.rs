@@ -14,6 +14,7 @@ mod constraint;
 mod envelope;
 mod idempotency;
 mod interceptor;
+mod network;
 mod output_budget;
 mod parallel;
 mod record;
