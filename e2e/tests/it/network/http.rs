@@ -93,7 +93,7 @@ fn has_last_chunk(pending: &[u8]) -> bool {
 fn unchunked(pending: &mut Vec<u8>) -> Option<Vec<u8>> {
     let (mut body, mut at) = (Vec::new(), 0);
     loop {
-        let line = pending[at..].windows(2).position(|window| window == b"\r\n")?;
+        let line = pending.get(at..)?.windows(2).position(|window| window == b"\r\n")?;
         let length = std::str::from_utf8(&pending[at..at + line]).ok()?;
         let length = usize::from_str_radix(length.trim(), 16).ok()?;
         at += line + 2;

@@ -4,7 +4,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::ends::{Ends, NEAR, Ran};
-use super::far::Service;
+use super::far::{Far, Service};
+use super::http::Pages;
 use super::speech::Speech;
 use crate::process::finished;
 use crate::stage::PATH;
@@ -26,6 +27,11 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("rule::last_words_arrive", last_words),
     ("rule::ends_with_the_command", ends_with_it),
     ("rule::own_addresses_are_not_public", own),
+    ("rule::wildcard_is_not_the_apex", wildcard),
+    ("rule::address_of_loopback_by_itself", loopback),
+    ("rule::port_of_names_is_a_port_too", port_53),
+    ("rule::curl_that_says_another_name", crossed),
+    ("rule::other_backends_refuse", backends),
 ];
 
 fn python(script: &str) -> Vec<String> {
@@ -224,4 +230,91 @@ fn own(ends: &mut Ends<'_>) -> Result<(), String> {
     outer.args(["--net", "sh", "-c", &script, "sh", server]).arg(ringfence.get_program()).args(arguments);
     let ended = finished(outer.env_clear().env("PATH", PATH).stdin(Stdio::null()));
     if ended.stdout == "reached /named" { Ok(()) } else { Err(format!("{ended:?}")) }
+}
+
+/// A pattern with `*` admits what is below a name, and not the name.
+fn wildcard(ends: &mut Ends<'_>) -> Result<(), String> {
+    let below = format!("a.{NEAR}={}", ends.near.address);
+    let private = format!("*.{NEAR}");
+    let flags = ["--resolve", &below, "--private", &private];
+    let get = |url: &str| {
+        let mut command = curl(url);
+        command.extend(["--cacert".to_owned(), "{ca}".to_owned()]);
+        command
+    };
+    let apex = ends.confined(&["*.{near}"], &flags, &get("https://{near}/t"));
+    apex.tells(NEAR, "refused")?;
+    ends.untouched()?;
+    let ran = ends.confined(&["*.{near}"], &flags, &get("https://a.{near}/t"));
+    ran.tells(&format!("a.{NEAR}"), "done")?;
+    ends.other_untouched()
+}
+
+/// The machine's own loopback can be granted by its address, one port of it.
+fn loopback(ends: &mut Ends<'_>) -> Result<(), String> {
+    let mut local = Far::new([127, 0, 0, 1].into(), Pages::default());
+    let (granted, other) = (local.serve(0, Service::Http), local.serve(0, Service::Http));
+    let host = format!("127.0.0.1:{granted}");
+    let ran = ends.confined(&[&host], &[], &curl(&format!("http://127.0.0.1:{granted}/t")));
+    ran.tells("127.0.0.1", "done")?;
+    let ran = ends.confined(&[&host], &[], &curl(&format!("http://127.0.0.1:{other}/t")));
+    is_refused(&ran)?;
+    if local.connections() == 1 { ends.untouched() } else { Err("the other port was reached".to_owned()) }
+}
+
+/// A grant of port 53 leads to the far end, and names are still answered at the gate.
+fn port_53(ends: &mut Ends<'_>) -> Result<(), String> {
+    ends.near.serve(53, Service::Speech(Speech::Banner));
+    let script = "
+s = socket.create_connection((near, 53)); print(s.recv(7))
+t = socket.create_connection(('127.0.0.1', 53)); name = b''.join(bytes([len(l)]) + l for l in near.encode().split(b'.')) + b'\\0'
+q = b'\\0\\7\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0' + name + b'\\0\\1\\0\\1'
+t.sendall(bytes([0, len(q)]) + q); print(b'\\xc6\\x12' in t.recv(500))";
+    let ran = ends.confined(&["{near}:53"], &[], &python(script));
+    ran.must("b'SSH-2.0'\nTrue")?;
+    if ends.near.connections() == 1 { Ok(()) } else { Err(format!("{ran:?}")) }
+}
+
+/// curl can be told to say one name and go to another.
+fn crossed(ends: &mut Ends<'_>) -> Result<(), String> {
+    let cases: &[&[&str]] = &[
+        &["--connect-to", "{other}:443:{near}:443", "https://{other}/t"],
+        &["--connect-to", "{other}:80:{near}:80", "http://{other}/t"],
+        &["-H", "Host: {other}", "http://{near}/t"],
+        &["--resolve", "{other}:443:198.18.0.2", "https://{near}:444/", "https://{other}/t"],
+        &["--resolve", "{near}:443:{other-ip}", "https://{near}/t"],
+        &["--resolve", "{near}:80:{other-ip}", "http://{near}/t"],
+        &["--proxy", "http://{near}:80", "http://{other}/t"],
+        &["--proxytunnel", "--proxy", "http://{near}:80", "https://{other}/t"],
+        &["--socks5-hostname", "{near}:80", "http://{other}/t"],
+        &["--request-target", "http://{other}/t", "http://{near}/t"],
+        &["--http2-prior-knowledge", "http://{near}/t"],
+        &["--haproxy-protocol", "http://{near}/t"],
+        &["http://{near}:80@{other}/t"],
+        &["--interface", "198.18.0.1", "-H", "Host: {other}", "http://{near}/t"],
+    ];
+    for case in cases {
+        let mut command: Vec<String> =
+            ["curl", "-sS", "-m", "5", "--cacert", "{ca}"].map(str::to_owned).to_vec();
+        command.extend(case.iter().map(|word| (*word).to_owned()));
+        let ran = ends.confined(&["{near}"], &[], &command);
+        ends.untouched().map_err(|why| format!("{case:?}: {why}"))?;
+        if ran.stdout.contains(&ends.token) || ran.count("refused") == 0 {
+            return Err(format!("{case:?}: {ran:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Only `native` has a gate, and what has none runs nothing.
+fn backends(ends: &mut Ends<'_>) -> Result<(), String> {
+    for backend in ["bwrap", "firejail"] {
+        let mut command = ends.work.stage.host(crate::place::ringfence().to_str().unwrap());
+        command.args(["run", "--backend", backend, "--host", NEAR, "--", "echo", "ran"]);
+        let ended = finished(command.stdin(Stdio::null()));
+        if ended.code != Some(3) || ended.stdout.contains("ran") {
+            return Err(format!("{backend}: {ended:?}"));
+        }
+    }
+    Ok(())
 }

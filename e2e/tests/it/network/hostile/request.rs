@@ -14,6 +14,23 @@ fn one_request(ends: &Ends<'_>, ran: &Ran) -> Result<(), String> {
     if log.requests.len() == 1 && !foreign { Ok(()) } else { Err(format!("{:?}: {ran:?}", log.requests)) }
 }
 
+/// Whatever arrived, a reader that takes everything found no request for another host in it.
+fn no_foreign_request(ends: &Ends<'_>, ran: &Ran) -> Result<(), String> {
+    spares_the_other(ends, ran)?;
+    ends.near.connections();
+    let log = ends.near.log.lock().unwrap();
+    let foreign = log.requests.iter().find(|head| {
+        let first = head.lines().next().unwrap_or_default();
+        let hosts = head.lines().filter(|line| line.trim().to_ascii_lowercase().starts_with("host"));
+        first.contains("/second") || hosts.into_iter().any(|line| line.contains("other.rf.test"))
+    });
+    match foreign {
+        Some(head) => Err(format!("{head:?}")),
+        None if log.requests.len() < 100 => Err(format!("only {} requests arrived", log.requests.len())),
+        None => Ok(()),
+    }
+}
+
 /// Requests arrived on one connection, and all of them.
 fn three_requests(ends: &Ends<'_>, ran: &Ran) -> Result<(), String> {
     reaches_only_near(ends, ran)?;
@@ -91,6 +108,36 @@ for fields in ("Content-Length: 5\r\nTransfer-Encoding: chunked", "Content-Lengt
                "Transfer-Encoding: chunked, chunked", "Transfer-Encoding: xchunked", "Transfer-Encoding: identity", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding : chunked",
                "Transfer-Encoding:\x0bchunked", "Content-Length: 99999999999999999999999", "Content-Length: 5 ", "Content-Length: 5\r\n\tfolded"):
     tried(fields.encode(), lambda: exchange(near, 80, "POST /t HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n0\r\n\r\n%s" % (near, fields, inner), 1))
+"#, ..NOBODY },
+    Attempt { name: "request::mutated", check: no_foreign_request, flags: &["--limit", "connections=2000", "--limit", "wall=50s"], alone: Alone::Untried, script: r#"
+import random
+chance = random.Random(20)
+evil = b"GET /second HTTP/1.1\r\nHost: %s\r\n\r\n" % other.encode()
+host = b"Host: %s\r\n" % near.encode()
+pieces = [b"\r\n", b"\n", b"\r", b"\0", b" ", b"\t", b":", b",", b";", b"\x0b", b"\x0c", b"\x85", b"\xa0", b"0\r\n\r\n", b"\r\n\r\n", b"\n\n", b"Content-Length: 0\r\n", b"Transfer-Encoding: chunked\r\n",
+          b"Content-Length: %d\r\n" % len(evil), b"transfer-encoding: identity\r\n", b"chunked", b"+", b"-", b"0x", b"00", b"\x80", b"Expect: 100-continue\r\n", b"Upgrade: websocket\r\n", b"HTTP/1.0", b"Connection: content-length\r\n", host, evil]
+bases = [
+    b"GET /t HTTP/1.1\r\n" + host + b"\r\n",
+    b"POST /t HTTP/1.1\r\n" + host + b"Content-Length: %d\r\n\r\n" % len(evil) + evil,
+    b"POST /t HTTP/1.1\r\n" + host + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(evil) + evil + b"\r\n0\r\n\r\n",
+    b"POST /t HTTP/1.1\r\n" + host + b"Transfer-Encoding: chunked\r\n\r\n1;a=b\r\nx\r\n0\r\nTrailer: x\r\n\r\n",
+    b"POST /t HTTP/1.1\r\n" + host + b"Content-Length: 3\r\n\r\nabc",
+]
+for number in range(2500):
+    text = bytearray(chance.choice(bases) + chance.choice([b"", chance.choice(bases)]) + chance.choice([b"", evil]))
+    for _ in range(chance.randrange(4)):
+        at = chance.randrange(len(text) + 1)
+        if chance.random() < 0.7:
+            text[at:at + chance.choice([0, 0, 1, 2])] = chance.choice(pieces)
+        else:
+            del text[at:at + chance.randrange(1, 4)]
+    try:
+        with tcp(near, 80) as stream:
+            stream.sendall(text)
+            stream.shutdown(socket.SHUT_WR)
+            heard(stream)
+    except OSError:
+        pass
 "#, ..NOBODY },
     Attempt { name: "request::three_pipelined", check: three_requests, script: r#"
 one = "GET /t HTTP/1.1\r\nHost: %s\r\n\r\n" % near
