@@ -49,7 +49,7 @@ impl Judge {
 
     /// Judges what has come; true once the first request may be sent on.
     pub(super) fn first(&mut self) -> Result<bool, Refusal> {
-        self.judge().map_err(refusal)?;
+        self.judge().map_err(|fault| refusal(&fault))?;
         Ok(self.count > 0)
     }
 
@@ -114,7 +114,7 @@ impl Judge {
                 return Poll::Pending;
             }
             if self.fresh {
-                self.judge().map_err(|fault| Fault::Refused(refusal(fault)))?;
+                self.judge().map_err(|fault| Fault::Refused(refusal(&fault)))?;
                 continue;
             }
             let more = ready!(lane.poll_read(cx, |_, _, bytes| {
@@ -131,7 +131,7 @@ impl Judge {
 }
 
 /// Makes the refusal of what is no request for this connection.
-pub(super) fn refusal(fault: HttpFault) -> Refusal {
+pub(super) fn refusal(fault: &HttpFault) -> Refusal {
     Refusal::new(Code::HostNotAllowed, fault.to_string())
 }
 
