@@ -44,7 +44,7 @@ impl Judge {
     /// Adds what the client said.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         self.pending.extend_from_slice(bytes);
-        self.fresh = true;
+        self.fresh |= !bytes.is_empty();
     }
 
     /// Judges what has come; true once the first request may be sent on.

@@ -165,3 +165,20 @@ async fn the_client_asks_as_the_gate_does() {
     let (scope, _) = noted(grant, |scope| scope);
     assert_eq!(get(&client(), &scope, &server).await.unwrap_err().code(), Code::HostNotAllowed);
 }
+
+/// Cannot bear what it sees.
+struct Frail;
+
+impl Witness for Frail {
+    fn saw(&self, _: &Evidence) {
+        panic!("what have I seen");
+    }
+}
+
+#[tokio::test]
+async fn a_witness_that_panics_harms_nobody() {
+    let server = Server::start("127.0.0.1", |_| ok("fine")).await;
+    let scope = Scope::builder(acme()).witness(Arc::new(Frail)).build();
+    assert_eq!(get(&client(), &scope, &server).await.unwrap().text().await.unwrap(), "fine");
+    assert_eq!(scope.tally().open, 0);
+}

@@ -1,5 +1,5 @@
 //! Rough measurements, for whoever changes the relay: `cargo test --release -p ringfence-egress -- --ignored measure
-//! --nocapture --test-threads 1`. The gate has a thread of its own, and so has the far side.
+//! --nocapture --test-threads 1`, after `ulimit -n 20000`. The gate has a thread of its own, and so has the far side.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -135,7 +135,7 @@ fn measure_idle_connections() {
     let (gate, _end) = gate(far);
     let before = resident();
     let mut clients = Vec::new();
-    for _ in 0..5_000 {
+    for _ in 0..4_500 {
         let mut stream = TcpStream::connect(gate).unwrap();
         stream.read_exact(&mut [0]).unwrap();
         clients.push(stream);
