@@ -66,6 +66,12 @@ impl<'a> Ends<'a> {
 
     /// Runs a command inside; `private` and everything else is the caller's.
     pub(crate) fn run_with(&self, hosts: &[&str], flags: &[&str], command: &[String], path: &str) -> Ran {
+        let mut ringfence = self.command(hosts, flags, command);
+        Ran::new(finished(ringfence.env("PATH", path).stdin(Stdio::null())))
+    }
+
+    /// The command that runs another one inside.
+    pub(crate) fn command(&self, hosts: &[&str], flags: &[&str], command: &[String]) -> Command {
         let mut all: Vec<String> = vec!["--json".into(), "--read".into(), "{ca}".into()];
         for (name, address) in [(NEAR, self.near.address), (OTHER, self.other.address)] {
             all.extend(["--resolve".into(), format!("{name}={address}")]);
@@ -79,8 +85,7 @@ impl<'a> Ends<'a> {
         let (all, command) = (expanded(&all), expanded(command));
         let flags: Vec<&str> = all.iter().map(String::as_str).collect();
         let command: Vec<&str> = command.iter().map(String::as_str).collect();
-        let mut ringfence = self.work.ringfence(&flags, &command);
-        Ran::new(finished(ringfence.env("PATH", path).stdin(Stdio::null())))
+        self.work.ringfence(&flags, &command)
     }
 
     /// Runs a command without a sandbox, where both names resolve by the machine's own file of hosts.
@@ -156,7 +161,8 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    fn new(ended: Ended) -> Self {
+    /// Reads the JSON of a command that has ended.
+    pub(crate) fn new(ended: Ended) -> Self {
         let Ok(told) = serde_json::from_str::<Value>(&ended.stdout) else {
             return Self {
                 code: ended.code,

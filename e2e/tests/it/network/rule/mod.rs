@@ -1,5 +1,6 @@
 //! The rules beside hosts, as the command takes them: private addresses, bytes, connections, time.
 
+mod ask;
 mod limit;
 mod reach;
 
@@ -27,6 +28,8 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("rule::port_of_names_is_a_port_too", reach::port_53),
     ("rule::curl_that_says_another_name", reach::crossed),
     ("rule::other_backends_refuse", reach::backends),
+    ("rule::asked_on_the_terminal", ask::answers),
+    ("rule::asked_where_there_is_no_terminal", ask::nobody),
 ];
 
 fn python(script: &str) -> Vec<String> {
