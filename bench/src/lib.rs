@@ -3,6 +3,7 @@
 //! INVARIANT: every subject of a run is measured in every round, so that a machine that slows down slows all of
 //! them and their ratios stay true.
 
+pub mod egress;
 mod pipeline;
 
 use std::time::{Duration, Instant};

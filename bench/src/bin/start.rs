@@ -143,7 +143,7 @@ fn bwrap(plan: &Plan) -> Command {
             Entry::Scratch { .. } => {
                 command.arg("--tmpfs").arg(path);
             }
-            Entry::Device { .. } | Entry::File { .. } => {}
+            Entry::Cover { .. } | Entry::Device { .. } | Entry::File { .. } => {}
         }
     }
     command.args(["--remount-ro", "/"]).arg("/bin/true");

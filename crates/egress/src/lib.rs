@@ -2,8 +2,12 @@
 //!
 //! This crate is the only one that opens outbound sockets. [`Dialer::dial`] is the one way to do so, and it
 //! takes a [`NetworkGrant`](ringfence_policy::NetworkGrant): the name is judged, resolved once, every answer is
-//! judged, and only the judged addresses are dialled. [`Client`] speaks HTTP/1.1 over it and treats each redirect
-//! as a new request against the same grant.
+//! judged, and only the judged addresses are dialled.
+//!
+//! What a call may do on the network while it lasts is its [`Scope`]: the grant in force, which can be narrowed or
+//! revoked; limits; who is asked about unknown hosts; who is told. Two things go out under a scope. [`Client`] speaks
+//! HTTP/1.1 and treats each redirect as a new request. [`Gate`] is the way out of a network namespace for programs
+//! that know nothing of it: it answers their names, and judges, dials and relays their connections.
 //!
 //! What the client does not do: HTTP/2, connection reuse, proxies, cookies, or anything an environment variable
 //! says, except that the platform's own certificate lookup honours `SSL_CERT_FILE` and `SSL_CERT_DIR` where the

@@ -12,6 +12,7 @@ mod cell;
 mod check;
 mod leak;
 mod matrix;
+mod network;
 mod orphan;
 mod place;
 mod process;

@@ -113,7 +113,7 @@ impl<'a> Pump<'a> {
         match &mut self.judge {
             Some(judge) if judge.is_waiting() => {
                 let polled = self.down.poll_heard(cx, |bytes| {
-                    judge.hear(bytes).map_err(|fault| Fault::Refused(refusal(fault)))
+                    judge.hear(bytes).map_err(|fault| Fault::Refused(refusal(&fault)))
                 });
                 if !judge.is_waiting() {
                     // The other direction may go on, and nothing else would wake it.

@@ -44,12 +44,12 @@ impl Judge {
     /// Adds what the client said.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         self.pending.extend_from_slice(bytes);
-        self.fresh = true;
+        self.fresh |= !bytes.is_empty();
     }
 
     /// Judges what has come; true once the first request may be sent on.
     pub(super) fn first(&mut self) -> Result<bool, Refusal> {
-        self.judge().map_err(refusal)?;
+        self.judge().map_err(|fault| refusal(&fault))?;
         Ok(self.count > 0)
     }
 
@@ -114,7 +114,7 @@ impl Judge {
                 return Poll::Pending;
             }
             if self.fresh {
-                self.judge().map_err(|fault| Fault::Refused(refusal(fault)))?;
+                self.judge().map_err(|fault| Fault::Refused(refusal(&fault)))?;
                 continue;
             }
             let more = ready!(lane.poll_read(cx, |_, _, bytes| {
@@ -131,7 +131,7 @@ impl Judge {
 }
 
 /// Makes the refusal of what is no request for this connection.
-pub(super) fn refusal(fault: HttpFault) -> Refusal {
+pub(super) fn refusal(fault: &HttpFault) -> Refusal {
     Refusal::new(Code::HostNotAllowed, fault.to_string())
 }
 

@@ -8,5 +8,6 @@ mod dial;
 mod gate;
 mod header;
 mod redirect;
+mod scope;
 mod server;
 mod tls;

@@ -66,7 +66,7 @@ fn proxies() -> Result<PathBuf, String> {
 }
 
 /// The toolchain itself, where the ordinary user can read it: linked, not copied.
-fn toolchain(work: &Work<'_>) -> Result<PathBuf, String> {
+pub(crate) fn toolchain(work: &Work<'_>) -> Result<PathBuf, String> {
     let rustc = PathBuf::from(env!("CARGO")).with_file_name("rustc");
     let output =
         Command::new(rustc).args(["--print", "sysroot"]).output().map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
 //! Programs that people use, doing what people do with them.
 
-mod cargo;
+pub(crate) mod cargo;
 mod git;
 mod node;
 mod python;

@@ -70,6 +70,12 @@ impl Far {
         Self { address, accepted, heard, _task: AbortOnDropHandle::new(task) }
     }
 
+    /// A far side of which nothing is known.
+    fn elsewhere(address: SocketAddr) -> Self {
+        let task = AbortOnDropHandle::new(tokio::spawn(std::future::pending()));
+        Self { address, accepted: Arc::default(), heard: Arc::default(), _task: task }
+    }
+
     pub(crate) fn accepted(&self) -> usize {
         self.accepted.load(Ordering::SeqCst)
     }
@@ -164,14 +170,23 @@ pub(crate) struct House {
 
 impl House {
     pub(crate) async fn open(kind: Kind, plan: Plan) -> Self {
-        let (far, port, dns, sockets) = loop {
+        loop {
             let far = Far::start((Ipv4Addr::LOCALHOST, 0).into(), plan.habit).await;
-            let port = far.address.port();
             // Another test may have the same port on one of the addresses.
-            if let Ok((dns, sockets)) = sockets(port) {
-                break (far, port, dns, sockets);
+            if let Ok((dns, sockets)) = sockets(far.address.port()) {
+                return Self::with(kind, plan, far, dns, sockets);
             }
-        };
+        }
+    }
+
+    /// Opens a house in front of a far side that is there already.
+    pub(crate) fn open_before(kind: Kind, plan: Plan, address: SocketAddr) -> Self {
+        let (dns, sockets) = sockets(address.port()).unwrap();
+        Self::with(kind, plan, Far::elsewhere(address), dns, sockets)
+    }
+
+    fn with(kind: Kind, plan: Plan, far: Far, dns: SocketAddr, sockets: Sockets) -> Self {
+        let port = far.address.port();
         let notes = Arc::new(Notes::default());
         let mut scope = Scope::builder(plan.grant())
             .limits(plan.limits)

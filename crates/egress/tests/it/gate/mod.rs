@@ -1,11 +1,11 @@
 //! The gate, tried by clients that mean it well and by clients that do not.
 
 mod ask;
-mod bulk;
 mod dns;
 mod house;
 mod http;
 mod limit;
 mod live;
+mod measure;
 mod opaque;
 mod tls;

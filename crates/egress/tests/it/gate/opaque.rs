@@ -35,7 +35,7 @@ async fn the_far_side_may_speak_first() {
     assert_eq!(house.verdict().await, Verdict::Done);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bulk_of_bytes_arrives_whole() {
     let house = House::open(Kind::Opaque, Plan::default()).await;
     let client = house.connect("one.acme.io").await;

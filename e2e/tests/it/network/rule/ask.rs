@@ -1,0 +1,64 @@
+//! Questions on the terminal about names that are not granted.
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::curl;
+use crate::network::ends::{Ends, OTHER, Ran};
+use crate::process::{Ended, collected, drained, waited};
+use crate::sys;
+
+/// Who says yes lets this one name through, and who says no or anything else does not.
+pub(super) fn answers(ends: &mut Ends<'_>) -> Result<(), String> {
+    for (answer, lets) in [("n\n", false), ("\n", false), ("yes please\n", false), ("y\n", true)] {
+        let (ran, asked) = asked(ends, answer)?;
+        if !asked.contains(OTHER) {
+            return Err(format!("the question was `{asked}`"));
+        }
+        let reached = ends.other.connections() > 0;
+        if reached != lets || ran.stdout.contains(&ends.token) != lets {
+            return Err(format!("{answer:?}: {ran:?}"));
+        }
+        ran.tells(OTHER, if lets { "done" } else { "refused" })?;
+    }
+    ends.near.untouched()
+}
+
+/// Where there is no terminal nobody can say yes.
+pub(super) fn nobody(ends: &mut Ends<'_>) -> Result<(), String> {
+    let ringfence = ends.command(&["{near}"], &["--private", OTHER, "--ask"], &curl("http://{other}/t"));
+    let mut outer = Command::new("setsid");
+    outer.arg("--wait").arg(ringfence.get_program()).args(ringfence.get_args());
+    outer.envs(ringfence.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = Ran::new(crate::process::finished(outer.current_dir(&ends.work.folder).stdin(Stdio::null())));
+    ran.tells(OTHER, "refused")?;
+    ends.untouched()
+}
+
+/// Runs curl against the name that is not granted, on a terminal on which this is answered.
+fn asked(ends: &Ends<'_>, answer: &str) -> Result<(Ran, String), String> {
+    let (mut outer, inner, _) = sys::terminal();
+    let command = [curl("http://{other}/t"), vec!["--no-fail".to_owned()]].concat();
+    let ringfence = ends.command(&["{near}"], &["--private", OTHER, "--ask"], &command);
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", "--wait"]).arg(ringfence.get_program()).args(ringfence.get_args());
+    command.env_clear().envs(ringfence.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(&ends.work.folder).stdin(Stdio::from(inner));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (stdout, stderr) = (drained(child.stdout.take().unwrap()), drained(child.stderr.take().unwrap()));
+    let (mut seen, mut block, begun) = (String::new(), [0; 512], Instant::now());
+    while !seen.contains("[y/N]") {
+        if begun.elapsed() > Duration::from_secs(20) {
+            return Err(format!("no question came: {seen}"));
+        }
+        match outer.read(&mut block) {
+            Ok(count @ 1..) => seen.push_str(&String::from_utf8_lossy(&block[..count])),
+            _ => return Err(format!("the terminal ended: {seen} {}", collected(stdout))),
+        }
+    }
+    outer.write_all(answer.as_bytes()).unwrap();
+    let code = waited(&mut child);
+    let ended = Ended { code, stdout: collected(stdout), stderr: collected(stderr) };
+    Ok((Ran::new(ended), seen))
+}
