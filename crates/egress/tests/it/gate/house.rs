@@ -62,7 +62,12 @@ impl Far {
         let (accepted, heard) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
         let (count, ear) = (Arc::clone(&accepted), Arc::clone(&heard));
         let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
+            loop {
+                // A far side that is short of descriptors must outlive the shortage, or the gate is blamed for it.
+                let Ok((stream, _)) = listener.accept().await else {
+                    sleep(Duration::from_millis(10)).await;
+                    continue;
+                };
                 count.fetch_add(1, Ordering::SeqCst);
                 tokio::spawn(behave(stream, habit, Arc::clone(&ear)));
             }
