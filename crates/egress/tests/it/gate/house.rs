@@ -266,7 +266,7 @@ impl House {
 
 /// Makes the sockets that a sandbox would hand out.
 #[expect(clippy::disallowed_methods, reason = "a test needs someone to talk to")]
-fn sockets(port: u16) -> io::Result<(SocketAddr, Sockets)> {
+pub(crate) fn sockets(port: u16) -> io::Result<(SocketAddr, Sockets)> {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
     let dns = socket.local_addr()?;
     let names = (2..=5).map(|last| format!("127.77.0.{last}"));
