@@ -186,7 +186,8 @@ impl House {
 
     /// Opens a house in front of a far side that is there already.
     pub(crate) fn open_before(kind: Kind, plan: Plan, address: SocketAddr) -> Self {
-        let (dns, sockets) = sockets(address.port()).unwrap();
+        // The port of DNS is another one each time, and may be taken for the one protocol and not for the other.
+        let (dns, sockets) = (0..50).find_map(|_| sockets(address.port()).ok()).unwrap();
         Self::with(kind, plan, Far::elsewhere(address), dns, sockets)
     }
 
