@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ringfence_policy::Limits;
 
-use super::house::{Answer, House, Kind, Plan};
+use super::house::{Answer, House, Kind, Plan, sockets};
 
 /// How many bytes a bulk has.
 const BULK: usize = 256 << 20;
@@ -39,8 +39,14 @@ fn gate(far: SocketAddr) -> (SocketAddr, mpsc::Sender<()>) {
 /// A far side that does the same with each connection.
 #[expect(clippy::disallowed_methods, reason = "a test needs someone to talk to")]
 fn far(serve: impl Fn(TcpStream) + Send + 'static) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+    // The port must be free on the addresses of the names too.
+    let (listener, address) = loop {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        if sockets(address.port()).is_ok() {
+            break (listener, address);
+        }
+    };
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             serve(stream.unwrap());
