@@ -46,6 +46,8 @@ fn asked(ends: &Ends<'_>, answer: &str) -> (Ran, String) {
     command.env_clear().envs(ringfence.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.current_dir(&ends.work.folder).stdin(Stdio::from(inner));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It holds the inner side of the terminal open, which would never end then.
+    drop(command);
     let (stdout, stderr) = (drained(child.stdout.take().unwrap()), drained(child.stderr.take().unwrap()));
     let seen = question(&mut outer);
     // Without a question the command ends by itself, at its limit of time.
