@@ -24,6 +24,7 @@ struct Greeter {
 }
 
 impl Greeter {
+    #[expect(clippy::disallowed_methods, reason = "a test needs someone to talk to")]
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
