@@ -1,23 +1,26 @@
 //! The network of a command: what the command line grants, the gate, and what went through it.
 
-use std::io::{BufRead, Write};
+mod terminal;
+mod told;
+
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ringfence::egress::{
-    Asker, CachedResolver, Dialer, Evidence, Gate, Resolver, Resolving, Scope, Sockets, SystemResolver,
-    Tally, Verdict, Via, Witness,
+    CachedResolver, DEFAULT_CONNECTIONS, Dialer, Gate, Resolver, Resolving, Scope, Sockets, SystemResolver,
+    Tally, Witness,
 };
 use ringfence::policy::{
-    Code, HostName, HostPattern, HostSet, Limits, NetworkCeiling, NetworkGrant, OnUnknown, Private, Refusal,
-    Target,
+    HostName, HostPattern, HostSet, Limits, NetworkCeiling, NetworkGrant, OnUnknown, Private,
 };
 use ringfence::sandbox;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::runtime::{Handle, Runtime};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+pub(crate) use told::{Connections, Told};
+
+use self::terminal::Terminal;
+use self::told::Seen;
 use crate::error::CommandError;
 
 /// What the command line says about the network.
@@ -103,13 +106,13 @@ impl CommandNetwork {
         limits: Limits,
         told: Told,
     ) -> std::io::Result<Self> {
-        make_room(limits.connections.unwrap_or_default())?;
+        make_room(limits.connections.unwrap_or(DEFAULT_CONNECTIONS))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("ringfence-gate")
             .enable_all()
             .build()?;
-        let seen = Arc::new(Seen { told, evidence: Mutex::default() });
+        let seen = Arc::new(Seen::new(told)?);
         let asks = grant.on_unknown() == OnUnknown::Ask;
         let mut scope = Scope::builder(grant).limits(limits).witness(Arc::clone(&seen) as Arc<dyn Witness>);
         if asks {
@@ -134,15 +137,13 @@ impl CommandNetwork {
     }
 
     /// Closes the gate when the command has ended, and returns what went through it.
-    pub(crate) fn close(mut self) -> (Vec<Evidence>, Tally) {
+    pub(crate) fn close(mut self) -> (Connections, Tally) {
         let gate = self.gate.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let (Some(gate), Some(runtime)) = (gate, self.runtime.take()) {
             runtime.block_on(gate.close());
             runtime.shutdown_background();
         }
-        let evidence =
-            std::mem::take(&mut *self.seen.evidence.lock().unwrap_or_else(PoisonError::into_inner));
-        (evidence, self.scope.tally())
+        (self.seen.end(), self.scope.tally())
     }
 }
 
@@ -160,109 +161,4 @@ fn make_room(connections: u32) -> std::io::Result<()> {
     }
     limit.current = Some(needed);
     Ok(setrlimit(Resource::Nofile, limit)?)
-}
-
-/// Who is told of refusals while the command runs.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Told {
-    /// Whoever reads the error stream.
-    ErrorStream,
-    /// Nobody; it is all in the report.
-    Nobody,
-}
-
-/// The longest list of connections that is kept.
-const MOST_KEPT: usize = 10_000;
-
-struct Seen {
-    told: Told,
-    evidence: Mutex<Vec<Evidence>>,
-}
-
-impl Witness for Seen {
-    fn saw(&self, evidence: &Evidence) {
-        if self.told == Told::ErrorStream
-            && let Some(line) = refusal_line(evidence)
-        {
-            let _told = writeln!(std::io::stderr().lock(), "ringfence: {line}");
-        }
-        let mut kept = self.evidence.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() < MOST_KEPT {
-            kept.push(evidence.clone());
-        }
-    }
-}
-
-/// One line for whoever runs the command, about what it did not get.
-fn refusal_line(evidence: &Evidence) -> Option<String> {
-    let why = match &evidence.verdict {
-        Verdict::Cut { message } => message.clone(),
-        Verdict::Refused { code, message } => format!("{code}: {message}"),
-        Verdict::Done | Verdict::Failed { .. } => return None,
-    };
-    let is_unknown = evidence.via == Via::Dns && why.starts_with(Code::HostNotAllowed.as_str());
-    let hint = match evidence.host.parse::<HostName>() {
-        Ok(name) if is_unknown => format!(" (`--host {name}` would let it)"),
-        Ok(_) | Err(_) => String::new(),
-    };
-    let what = match (evidence.via, evidence.port) {
-        (Via::Dns, _) | (_, None) => format!("the name {}", evidence.host),
-        (_, Some(port)) => format!("the connection to {}:{port}", evidence.host),
-    };
-    // Names come from the command: nothing in them may reach the terminal as more than text.
-    let line = format!("{what} was refused: {why}{hint}");
-    Some(line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect())
-}
-
-/// Asks whoever sits at the terminal, one question at a time.
-#[derive(Default)]
-struct Terminal(tokio::sync::Mutex<Option<UnboundedReceiver<String>>>);
-
-impl Terminal {
-    async fn answer(&self, target: &Target) -> Result<(), Refusal> {
-        let refused = |why: &str| Refusal::new(Code::ApprovalDenied, format!("{target}: {why}"));
-        let mut lines = self.0.lock().await;
-        if lines.is_none() {
-            *lines = Some(terminal_lines().map_err(|_| refused("there is no terminal to ask on"))?);
-        }
-        let Some(lines) = lines.as_mut() else { return Err(refused("there is no terminal to ask on")) };
-        // An answer to an earlier question that came too late answers nothing.
-        while lines.try_recv().is_ok() {}
-        let mut tty = std::fs::File::options()
-            .write(true)
-            .open("/dev/tty")
-            .map_err(|_| refused("there is no terminal to ask on"))?;
-        let _asked = write!(
-            tty,
-            "ringfence: the command wants to connect to {target}, which is not granted. Allow? [y/N] "
-        );
-        match lines.recv().await.as_deref().map(str::trim) {
-            Some("y" | "Y" | "yes") => Ok(()),
-            Some(_) => Err(refused("it was refused on the terminal")),
-            None => Err(refused("the terminal is gone")),
-        }
-    }
-}
-
-/// Reads lines of the terminal on a thread of its own, as long as somebody takes them.
-fn terminal_lines() -> std::io::Result<UnboundedReceiver<String>> {
-    let tty = std::io::BufReader::new(std::fs::File::open("/dev/tty")?);
-    let (sender, lines) = unbounded_channel();
-    std::thread::Builder::new().name("ringfence-terminal".into()).spawn(move || {
-        for line in tty.lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
-    })?;
-    Ok(lines)
-}
-
-impl Asker for Terminal {
-    fn ask<'a>(
-        &'a self,
-        target: &'a Target,
-    ) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>> {
-        Box::pin(self.answer(target))
-    }
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use ringfence::policy::{SecretSet, VariableSet};
-use ringfence::{Environment, Secret, SecretSource};
+use ringfence::{Environment, Secret, SecretError, SecretSource};
 use ringfence_store::{ChainedSecrets, KeyringSecrets, VariableSecrets};
 
 use crate::error::CommandError;
@@ -20,7 +21,23 @@ pub(crate) fn environment() -> Environment {
 pub(crate) fn source() -> ChainedSecrets {
     ChainedSecrets::new()
         .then(Arc::new(VariableSecrets::new(environment())))
+        .then(Arc::new(ShellVariables(VariableSecrets::new(environment()))))
         .then(Arc::new(KeyringSecrets::new()))
+}
+
+/// Variables by the name that a shell can export: `github/token` is `GITHUB_TOKEN`.
+struct ShellVariables(VariableSecrets);
+
+impl SecretSource for ShellVariables {
+    fn describe(&self) -> String {
+        "the environment variables, in capitals".to_owned()
+    }
+
+    fn secret<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, SecretError>> {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+        let variable: String = name.chars().map(plain).collect();
+        Box::pin(async move { self.0.secret(&variable).await })
+    }
 }
 
 /// Reads `REF=NAME` and looks the secrets up. Returns each with the variable that is to hold it.
@@ -42,7 +59,7 @@ pub(crate) fn given(written: &[String]) -> Result<Vec<(String, Secret)>, Command
             .block_on(source.secret(name))
             .map_err(|error| input(format!("the secret `{name}` cannot be read: {error}"), None))?
             .ok_or_else(|| {
-                let hint = "secrets are taken from a variable of the same name, then from the keyring";
+                let hint = "secrets are taken from the variable of the same name (or in capitals, `a/b` as `A_B`), then from the keyring";
                 input(format!("there is no secret `{name}`"), Some(hint))
             })?;
         found.push((variable.to_owned(), secret));

@@ -91,8 +91,8 @@ where
     }
 }
 
-/// Says how a command failed: by a limit, or with what it wrote to standard error.
-fn failure(output: &ProcessOutput) -> ToolError {
+/// Says how a command failed: by a limit, or with what it wrote to standard error and what its gate refused.
+fn failure(output: &ProcessOutput, refused: Option<String>) -> ToolError {
     let exceeded = output.confinement.iter().flat_map(|confinement| &confinement.exceeded);
     let deadly: Vec<String> =
         exceeded.filter(|limit| **limit != LimitName::Output).map(|limit| format!("`{limit}`")).collect();
@@ -101,7 +101,8 @@ fn failure(output: &ProcessOutput) -> ToolError {
         return Refusal::new(Code::LimitExceeded, message).into();
     }
     let head: String = output.stderr.chars().take(2_000).collect();
-    ToolError::new(format!("exit code {}: {head}", output.exit_code))
+    let refused = refused.map(|refused| format!(" ({refused})")).unwrap_or_default();
+    ToolError::new(format!("exit code {}: {}{refused}", output.exit_code, head.trim_end()))
 }
 
 struct CommandTool {
@@ -125,7 +126,7 @@ impl Tool for CommandTool {
             };
             let output = process.spawn(self.template.program(), &arguments, options).await?;
             if output.exit_code != 0 {
-                return Err(failure(&output));
+                return Err(failure(&output, context.refused_connection()));
             }
             // A command that promises a structure writes it as JSON; any other output is its text.
             let wants_text = self.declaration.output.get("type").and_then(Value::as_str) == Some("string");

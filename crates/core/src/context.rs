@@ -182,6 +182,11 @@ impl Context {
         Some(self.0.reached.get_or_init(|| Reached::new(&self.0, grant)).scope.clone())
     }
 
+    /// Returns what the gate said to the first connection or name of the call that it refused.
+    pub(crate) fn refused_connection(&self) -> Option<String> {
+        self.0.reached.get()?.first_refusal()
+    }
+
     /// Ends what the call does on the network and takes what was seen of it.
     pub(crate) fn take_connections(&self) -> Connections {
         self.0.reached.get().map(Reached::end).unwrap_or_default()

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use ringfence_egress::{Asker, Evidence, Scope, Tally, Witness};
+use ringfence_egress::{Asker, Evidence, Scope, Tally, Verdict as EgressVerdict, Witness};
 use ringfence_policy::{
     Code, Decision, NetworkCeiling, NetworkGrant, OnUnknown, Refusal, SafetyClass, Target, ToolName,
 };
@@ -57,6 +57,14 @@ impl Reached {
         let scope = scope.build();
         call.registry.live.add(call, &scope);
         Self { scope, ledger }
+    }
+
+    /// Returns the first refusal, as one sentence.
+    pub(crate) fn first_refusal(&self) -> Option<String> {
+        lock(&self.ledger.kept).listed.iter().find_map(|evidence| match &evidence.verdict {
+            EgressVerdict::Refused { code, message } => Some(format!("{code}: {message}")),
+            EgressVerdict::Cut { .. } | EgressVerdict::Done | EgressVerdict::Failed { .. } => None,
+        })
     }
 
     /// Ends the scope and returns what it saw. What still is open is cut.

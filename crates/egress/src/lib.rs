@@ -58,4 +58,4 @@ pub use request::Request;
 pub use resolve::{CachedResolver, Resolver, Resolving, StaticResolver, SystemResolver};
 pub use response::Response;
 pub use rustls::pki_types::CertificateDer;
-pub use scope::{Asker, Evidence, Scope, ScopeBuilder, Tally, Verdict, Via, Witness};
+pub use scope::{Asker, DEFAULT_CONNECTIONS, Evidence, Scope, ScopeBuilder, Tally, Verdict, Via, Witness};

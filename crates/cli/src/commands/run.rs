@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use ringfence::egress::{Evidence, Tally};
+use ringfence::egress::Tally;
 use ringfence::policy::{Limits, NetworkGrant, resolve_capabilities};
 use ringfence::sandbox::{
     Access, Ending, Plan, RawTerminal, Report, Sandbox, SandboxError, SearchPath, Spec, Stream, Streams,
@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::error::{CommandError, Exit};
 use crate::interrupt::Interrupt;
 use crate::load::Place;
-use crate::network::{CommandNetwork, NetworkArgs, Told};
+use crate::network::{CommandNetwork, Connections, NetworkArgs, Told};
 use crate::sandbox::{BackendChoice, choose};
 use crate::secrets;
 
@@ -360,7 +360,7 @@ fn print(plan: &Plan, sandbox: &Sandbox, out: &mut dyn Write) -> Result<(), Comm
     Ok(())
 }
 
-fn shown(report: &Report, network: Option<&(Vec<Evidence>, Tally)>) -> serde_json::Value {
+fn shown(report: &Report, network: Option<&(Connections, Tally)>) -> serde_json::Value {
     let (exit_code, signal) = match report.ending {
         Ending::Exited(code) => (code, None),
         Ending::Signalled(signal) => (128 + signal, Some(signal)),
@@ -385,7 +385,10 @@ fn shown(report: &Report, network: Option<&(Vec<Evidence>, Tally)>) -> serde_jso
         "left": report.left,
     });
     if let (Some((connections, tally)), Some(shown)) = (network, shown.as_object_mut()) {
-        shown.insert("connections".into(), json!(connections));
+        shown.insert("connections".into(), json!(connections.listed));
+        if connections.left_out > 0 {
+            shown.insert("connectionsLeftOut".into(), json!(connections.left_out));
+        }
         shown.insert("network".into(), json!(tally));
     }
     shown

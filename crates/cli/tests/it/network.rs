@@ -59,7 +59,7 @@ fn faults_of_the_command_line_are_said() {
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--secret", "no-such-secret=TOKEN", "--", "true"]), @"
     error: there is no secret `no-such-secret`
-      hint: secrets are taken from a variable of the same name, then from the keyring
+      hint: secrets are taken from the variable of the same name (or in capitals, `a/b` as `A_B`), then from the keyring
     exit 2
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--secret", "TOKEN", "--", "true"]), @"

@@ -89,7 +89,7 @@ fn a_toolbox_runs_commands_in_the_sandbox() {
     exit 0
     "#);
     insta::assert_snapshot!(bench.ringfence(&["call", "escape"]), @r#"
-    {"ok":false,"code":"execution_failed","error":"exit code 1: cat: /etc/hostname: No such file or directory\n"}
+    {"ok":false,"code":"execution_failed","error":"exit code 1: cat: /etc/hostname: No such file or directory"}
     exit 1
     "#);
     insta::assert_snapshot!(bench.ringfence(&["call", "slow"]), @r#"

@@ -8,6 +8,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use ringfence_policy::Refusal;
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 
@@ -205,23 +207,43 @@ impl<'a> Lane<'a> {
                 self.from.as_ref().try_io(Interest::READABLE, || pipe.fill(self.from.as_ref()))
             });
             match filled {
-                Ok(count) => {
-                    self.ended = count == 0;
+                Ok(1..) => {
                     self.pipe = Some(pipe);
                     return Poll::Ready(Ok(()));
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                     self.pipes.give(pipe);
                     self.copies = true;
                     return Poll::Ready(Ok(()));
                 }
-                Err(error) => {
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
                     self.pipes.give(pipe);
                     return Poll::Ready(Err(Fault::From(error)));
                 }
+                Ok(0) => {
+                    self.pipes.give(pipe);
+                    // An end that reading does not see either is taken for one: looking again would find the same.
+                    return self.read_past(cx).unwrap_or_else(|| self.pass(cx, &[]));
+                }
+                Err(_) => {
+                    if let Some(passed) = self.read_past(cx) {
+                        self.pipes.give(pipe);
+                        return passed;
+                    }
+                }
             }
         }
+    }
+
+    /// Reads where a pipe finds nothing or an end: pipes stop at urgent data, and no event would tell of what lies behind.
+    fn read_past(&mut self, cx: &mut Context<'_>) -> Option<Poll<Result<(), Fault>>> {
+        buffer::lend(|buffer| {
+            match rustix::net::recv(self.from.as_ref(), &mut *buffer, RecvFlags::DONTWAIT) {
+                Ok((count, _)) => Some(self.pass(cx, buffer.get(..count).unwrap_or_default())),
+                Err(Errno::AGAIN | Errno::INTR) => None,
+                Err(errno) => Some(Poll::Ready(Err(Fault::From(errno.into())))),
+            }
+        })
     }
 
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Fault>> {

@@ -7,7 +7,7 @@ use ringfence_policy::{Code, Refusal, Target};
 
 use super::lane::{Fault, Lane};
 use crate::scope::Scope;
-use crate::wire::http::{Answer, HttpFault, Requests};
+use crate::wire::http::{Answer, HttpFault, LONGEST_HEAD, Requests};
 
 /// How many rounds of judging a poll makes before others get their turn.
 const ROUNDS: usize = 16;
@@ -110,13 +110,15 @@ impl Judge {
                 lane.hold(std::mem::take(&mut self.approved));
                 continue;
             }
-            if self.is_waiting() {
+            let waits = self.is_waiting();
+            if waits && self.pending.len() >= LONGEST_HEAD {
                 return Poll::Pending;
             }
-            if self.fresh {
+            if self.fresh && !waits {
                 self.judge().map_err(|fault| Fault::Refused(refusal(&fault)))?;
                 continue;
             }
+            // Also a client that has to wait is heard: it may hang up meanwhile.
             let more = ready!(lane.poll_read(cx, |_, _, bytes| {
                 self.add(bytes);
                 Poll::Ready(Ok(!bytes.is_empty()))

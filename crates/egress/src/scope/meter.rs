@@ -14,7 +14,7 @@ use ringfence_policy::{Code, Limits, Refusal, Size, Span};
 use super::locked;
 
 /// How many connections may be open at the same time unless the limits say.
-const CONNECTIONS: u32 = 256;
+pub const DEFAULT_CONNECTIONS: u32 = 256;
 
 /// How long a connection may be silent unless the limits say.
 const IDLE: Duration = Duration::from_secs(5 * 60);
@@ -45,7 +45,7 @@ pub(crate) struct Meter {
 impl Meter {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            connections: u64::from(limits.connections.unwrap_or(CONNECTIONS)),
+            connections: u64::from(limits.connections.unwrap_or(DEFAULT_CONNECTIONS)),
             open: AtomicU64::new(0),
             requests: limits.requests_per_minute.map(|most| Bucket::new(most, "requests_per_minute")),
             names: Bucket::new(limits.names_per_minute.unwrap_or(NAMES_PER_MINUTE), "names_per_minute"),

@@ -17,6 +17,12 @@ pub enum HttpFault {
     /// The head of the answer does not end.
     #[error("the head of the answer is longer than {LONGEST_HEAD} bytes")]
     AnswerLong,
+    /// A body where many servers expect none, and would read it as the next request.
+    #[error("the {method} request has a body, which many servers would read as the next request")]
+    Body {
+        /// The method.
+        method: &'static str,
+    },
     /// The body's length is told in two ways.
     #[error("the request has both a Content-Length and a Transfer-Encoding")]
     BothLengths,

@@ -16,6 +16,9 @@ const DECISIVE: [&str; 3] = ["content-length", "host", "transfer-encoding"];
 /// Protocols that would carry requests which nobody judges.
 const CARRIERS: [&str; 4] = ["h2", "h2c", "http", "tls"];
 
+/// Methods whose requests have no body by meaning: a server that does not look for one takes it for a request.
+const BODILESS: [&str; 5] = ["DELETE", "GET", "HEAD", "OPTIONS", "TRACE"];
+
 /// The port where a text names none.
 const IMPLIED_PORT: &str = "80";
 
@@ -84,6 +87,11 @@ pub(super) fn read(bytes: &[u8], target: &Target) -> Result<Head, HttpFault> {
             }
             _ => {}
         }
+    }
+    if !matches!(head.framing, Framing::Length(0) | Framing::None)
+        && let Some(&method) = BODILESS.iter().find(|known| **known == method)
+    {
+        return Err(HttpFault::Body { method });
     }
     match hosts {
         0 => Err(HttpFault::HostMissing),

@@ -117,6 +117,9 @@ fn nothing_of_a_faulty_head_passes() {
         ("the first line is not a request of HTTP/1", "a header line is not a name, a colon and a value");
     let connect = "the method CONNECT is refused: connections are judged one by one, and need no proxy";
     let twice = |name: &str| format!("the request has more than one {name} header");
+    let body = |method: &str| {
+        format!("the {method} request has a body, which many servers would read as the next request")
+    };
     let both = "the request has both a Content-Length and a Transfer-Encoding";
     let many = "X: y\r\n".repeat(100);
     #[rustfmt::skip]
@@ -198,6 +201,9 @@ fn nothing_of_a_faulty_head_passes() {
         ("POST / HTTP/1.1\r\nHost: acme.io\r\nTransfer-Encoding: \"chunked\"\r\n", coding("\\\"chunked\\\"")),
         ("POST / HTTP/1.1\r\nHost: acme.io\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", twice("Transfer-Encoding")),
         ("POST / HTTP/1.0\r\nHost: acme.io\r\nTransfer-Encoding: chunked\r\n", "a request of HTTP/1.0 has a Transfer-Encoding".to_owned()),
+        ("GET / HTTP/1.1\r\nHost: acme.io\r\nContent-Length: 5\r\n",         body("GET")),
+        ("HEAD / HTTP/1.1\r\nHost: acme.io\r\nTransfer-Encoding: chunked\r\n", body("HEAD")),
+        ("DELETE / HTTP/1.1\r\nContent-Length: 5\r\nHost: acme.io\r\n",      body("DELETE")),
         ("GET / HTTP/1.1\r\nHost: acme.io\r\nConnection: close, host\r\n",   hop("host")),
         ("GET / HTTP/1.1\r\nHost: acme.io\r\nConnection: Content-Length\r\n", hop("Content-Length")),
         ("GET / HTTP/1.1\r\nHost: acme.io\r\nUpgrade: h2c\r\n",              upgrade("h2c")),

@@ -175,3 +175,19 @@ async fn each_request_counts() {
     assert!(told.iter().all(|evidence| code(&evidence.verdict) == "LIMIT_EXCEEDED"));
     assert_eq!((house.far.heard(), house.far.accepted()), (request.repeat(3), 1));
 }
+
+#[tokio::test]
+async fn a_client_that_hangs_up_while_it_waits_for_an_upgrade_is_gone() {
+    let house = house(Habit::Listens).await; // never answers, and hangs up when the client has
+    let mut client = house.connect("one.acme.io").await;
+    let host = format!("one.acme.io:{}", house.port);
+    let ask = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    client.write_all(ask.as_bytes()).await.unwrap();
+    while house.far.heard().len() < ask.len() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    assert_eq!(house.scope.tally().open, 1);
+    drop(client);
+    house.told(1).await;
+    assert_eq!(house.scope.tally().open, 0);
+}

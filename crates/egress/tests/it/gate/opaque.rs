@@ -181,3 +181,16 @@ async fn closing_and_dropping_cut_what_does_not_end() {
         assert!(tokio::net::TcpStream::connect(("127.77.0.2", house.port)).await.is_err());
     }
 }
+
+#[tokio::test]
+async fn urgent_data_does_not_stop_a_bulk() {
+    let house = House::open(Kind::Opaque, Plan { habit: Habit::Listens, ..Plan::default() }).await;
+    let mut client = house.connect("one.acme.io").await;
+    client.write_all(&vec![b'a'; 600_000]).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    rustix::net::send(&client, b"!", rustix::net::SendFlags::OOB).unwrap();
+    client.write_all(&[b'b'; 2_000]).await.unwrap();
+    client.shutdown().await.unwrap();
+    let evidence = house.told(1).await.remove(0);
+    assert!(evidence.sent >= 602_000, "{evidence:?}"); // the urgent byte itself belongs to no stream
+}

@@ -9,10 +9,20 @@ use crate::network::ends::{Ends, OTHER, Ran};
 use crate::process::{Ended, collected, drained, waited};
 use crate::sys;
 
-/// Who says yes lets this one name through, and who says no or anything else does not.
+/// Who types the name lets it through; a yes, another name, and what was typed before the question do not.
 pub(super) fn answers(ends: &mut Ends<'_>) -> Result<(), String> {
-    for (answer, lets) in [("n\n", false), ("\n", false), ("yes please\n", false), ("y\n", true)] {
-        let (ran, asked) = asked(ends, answer);
+    let name = format!("{OTHER}\n");
+    let cases = [
+        ("", "n\n", false),
+        ("", "\n", false),
+        ("", "y\n", false),
+        ("", "pypi.org\n", false),
+        (name.as_str(), "\n", false),
+        (OTHER, "\n", false),
+        ("y\ny", name.as_str(), true),
+    ];
+    for (before, answer, lets) in cases {
+        let (ran, asked) = asked(ends, before, answer);
         if !asked.contains(OTHER) {
             return Err(format!("the question was `{asked}`"));
         }
@@ -36,9 +46,11 @@ pub(super) fn nobody(ends: &mut Ends<'_>) -> Result<(), String> {
     ends.untouched()
 }
 
-/// Runs curl against the name that is not granted, on a terminal on which this is answered.
-fn asked(ends: &Ends<'_>, answer: &str) -> (Ran, String) {
+/// Runs curl against the name that is not granted, on a terminal on which this was typed before the
+/// question, and this after it.
+fn asked(ends: &Ends<'_>, before: &str, answer: &str) -> (Ran, String) {
     let (mut outer, inner, _) = sys::terminal();
+    outer.write_all(before.as_bytes()).unwrap();
     let command = [curl("http://{other}/t"), vec!["--no-fail".to_owned()]].concat();
     let ringfence = ends.command(&["{near}"], &["--private", OTHER, "--ask"], &command);
     let mut command = Command::new("setsid");
@@ -60,7 +72,7 @@ fn asked(ends: &Ends<'_>, answer: &str) -> (Ran, String) {
 /// What is on the terminal when an answer is waited for, or when there is no terminal any more.
 fn question(terminal: &mut File) -> String {
     let (mut seen, mut block) = (String::new(), [0; 512]);
-    while !seen.contains("[y/N]") {
+    while !seen.contains("to refuse: ") {
         match terminal.read(&mut block) {
             Ok(count @ 1..) => seen.push_str(&String::from_utf8_lossy(&block[..count])),
             _ => break,
