@@ -1,5 +1,6 @@
 //! The two far ends of one case, one that is granted and one that is not, and the ways to run a program against them.
 
+use std::fmt;
 use std::fs;
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
@@ -149,12 +150,9 @@ fn own_address() -> std::net::IpAddr {
 }
 
 /// What a confined command did.
-#[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
-    /// What a failure is explained with.
-    #[expect(dead_code, reason = "only shown, with all the rest")]
     stderr: String,
     /// What is told of its connections and its refused names.
     pub(crate) connections: Vec<Value>,
@@ -203,5 +201,14 @@ impl Ran {
     /// How many connections ended like this.
     pub(crate) fn count(&self, verdict: &str) -> usize {
         self.connections.iter().filter(|one| one["verdict"] == verdict).count()
+    }
+}
+
+/// Of many connections only the first are shown.
+impl fmt::Debug for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, stdout, stderr, connections } = self;
+        write!(f, "{code:?}, stdout {stdout:?}, stderr {stderr:?}, {} connections:", connections.len())?;
+        connections.iter().take(12).try_for_each(|one| write!(f, " {one}"))
     }
 }

@@ -120,7 +120,7 @@ impl Far {
     pub(crate) fn untouched(&self) -> Result<(), String> {
         match (self.connections(), &*self.log.lock().unwrap()) {
             (0, Log { datagrams: 0, .. }) => Ok(()),
-            (_, log) => Err(format!("something reached {}: {log:?}", self.address)),
+            (count, log) => Err(format!("{count} connections reached {}: {log:?}", self.address)),
         }
     }
 
