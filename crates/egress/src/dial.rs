@@ -14,7 +14,7 @@ use ringfence_policy::{Code, Host, HostName, NetworkGrant, Refusal, Target};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use crate::{EgressError, Resolver, SystemResolver};
+use crate::{EgressError, Resolver, SystemResolver, own};
 
 /// How long an address may be silent before the next one is tried beside it.
 const STAGGER: Duration = Duration::from_millis(250);
@@ -75,12 +75,16 @@ impl Dialer {
     pub async fn pin(&self, grant: &NetworkGrant, target: &Target) -> Result<Vec<SocketAddr>, EgressError> {
         grant.judge(target)?;
         let name = match &target.host {
-            Host::Address(address) => return Ok(vec![SocketAddr::new(*address, target.port)]),
+            Host::Address(address) => {
+                own::judge(grant, target, *address)?;
+                return Ok(vec![SocketAddr::new(*address, target.port)]);
+            }
             Host::Name(name) => name,
         };
         let mut pinned = Vec::new();
         for address in self.resolve(name).await? {
             grant.judge_address(target, address)?;
+            own::judge(grant, target, address)?;
             let address = SocketAddr::new(address, target.port);
             if !pinned.contains(&address) {
                 pinned.push(address);

@@ -37,6 +37,7 @@ mod client;
 mod dial;
 mod error;
 mod gate;
+mod own;
 mod redirect;
 mod request;
 mod resolve;

@@ -232,12 +232,33 @@ impl NetworkGrant {
         {
             return Ok(());
         }
-        let host = &target.host;
-        Err(refusal(format!(
-            "{host} resolves to {address}, {class}, and the personality's `private` does not list it"
-        ))
-        .hint(format!("add `{host}`, `{address}` or its range to the personality's `network.private`")))
+        Err(below_the_floor(&target.host, address, &class.to_string()))
     }
+
+    /// Judges an address of this machine itself, to be asked about every public one: what listens here may be guarded from
+    /// outside only. It is reached as a private one is: when it, its name or its range is named.
+    pub fn judge_own_address(&self, target: &Target, address: IpAddr) -> Result<(), Refusal> {
+        let is_named = self.private.covers_address(address)
+            || self.hosts.iter().any(|own| {
+                *own.shape() == HostShape::Address(address)
+                    && own.port().is_none_or(|port| port == target.port)
+            })
+            || matches!(&target.host, Host::Name(name) if self.private.covers_name(name));
+        if is_named {
+            Ok(())
+        } else {
+            Err(below_the_floor(&target.host, address, "an address of this machine"))
+        }
+    }
+}
+
+fn below_the_floor(host: &Host, address: IpAddr, class: &str) -> Refusal {
+    let what = match host {
+        Host::Address(_) => format!("{address} is {class}"),
+        Host::Name(name) => format!("{name} resolves to {address}, {class}"),
+    };
+    refusal(format!("{what}, and the personality's `private` does not list it"))
+        .hint(format!("add `{host}`, `{address}` or its range to the personality's `network.private`"))
 }
 
 fn refusal(message: String) -> Refusal {
@@ -310,6 +331,32 @@ mod tests {
         assert!(grant.judge(&target).is_ok());
         assert!(grant.judge(&Target::from_authority("new.acme.io:80").unwrap()).is_err());
         assert!(grant.judge_address(&target, [10, 0, 0, 5].into()).is_err());
+    }
+
+    #[test]
+    fn this_machine_is_reached_only_when_named() {
+        let own: IpAddr = [93, 184, 216, 34].into();
+        #[rustfmt::skip]
+        let cases: &[(&[&str], &[&str], &str, bool)] = &[
+            // allow                       private              asked for                admitted
+            (&["one.acme.io"],             &[],                 "one.acme.io:80",        false),
+            (&["one.acme.io"],             &["one.acme.io"],    "one.acme.io:80",        true),
+            (&["one.acme.io"],             &["93.184.216.34"],  "one.acme.io:80",        true),
+            (&["*"],                       &[],                 "93.184.216.34:80",      false),
+            (&["93.184.216.34"],           &[],                 "93.184.216.34:80",      true),
+            (&["93.184.216.34:443"],       &[],                 "93.184.216.34:80",      false),
+        ];
+        for (allow, private, asked, admitted) in cases {
+            let grant = grant(allow, allow, private);
+            let judged = grant.judge_own_address(&Target::from_authority(asked).unwrap(), own);
+            assert_eq!(judged.is_ok(), *admitted, "{allow:?} {private:?} {asked}");
+        }
+        let star = grant(&["*"], &["*"], &[]);
+        let literal = Target::from_authority("93.184.216.34:80").unwrap();
+        assert_eq!(
+            star.judge_own_address(&literal, own).unwrap_err().message,
+            "93.184.216.34 is an address of this machine, and the personality's `private` does not list it"
+        );
     }
 
     #[test]

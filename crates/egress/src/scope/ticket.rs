@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::guard::Guard;
 use super::{Evidence, Scope, State, Tally, Verdict, Via, locked};
+use crate::own;
 
 /// What became of connections and names so far.
 #[derive(Debug, Default)]
@@ -124,10 +125,11 @@ impl Ticket {
     pub(crate) fn judge(&self) -> Result<(), Refusal> {
         let target = &self.target;
         let grant = self.scope.judge(target)?;
-        match (&target.host, self.address()) {
-            (Host::Name(_), Some(address)) => grant.judge_address(target, address.ip()),
-            (Host::Address(_), _) | (Host::Name(_), None) => Ok(()),
+        let Some(address) = self.address() else { return Ok(()) };
+        if let Host::Name(_) = target.host {
+            grant.judge_address(target, address.ip())?;
         }
+        own::judge(&grant, target, address.ip())
     }
 
     /// Counts bytes that went to the far side.

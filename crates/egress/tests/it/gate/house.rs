@@ -75,12 +75,6 @@ impl Far {
         Self { address, accepted, heard, _task: AbortOnDropHandle::new(task) }
     }
 
-    /// A far side of which nothing is known.
-    fn elsewhere(address: SocketAddr) -> Self {
-        let task = AbortOnDropHandle::new(tokio::spawn(std::future::pending()));
-        Self { address, accepted: Arc::default(), heard: Arc::default(), _task: task }
-    }
-
     pub(crate) fn accepted(&self) -> usize {
         self.accepted.load(Ordering::SeqCst)
     }
@@ -182,13 +176,6 @@ impl House {
                 return Self::with(kind, plan, far, dns, sockets);
             }
         }
-    }
-
-    /// Opens a house in front of a far side that is there already.
-    pub(crate) fn open_before(kind: Kind, plan: Plan, address: SocketAddr) -> Self {
-        // The port of DNS is another one each time, and may be taken for the one protocol and not for the other.
-        let (dns, sockets) = (0..50).find_map(|_| sockets(address.port()).ok()).unwrap();
-        Self::with(kind, plan, Far::elsewhere(address), dns, sockets)
     }
 
     fn with(kind: Kind, plan: Plan, far: Far, dns: SocketAddr, sockets: Sockets) -> Self {

@@ -92,26 +92,3 @@ async fn a_flood_of_half_open_connections_is_bounded() {
     drop(house.connect("two.acme.io").await); // and the gate lives
     house.told(502).await;
 }
-
-#[tokio::test]
-#[ignore = "takes descriptors away from the whole process"]
-async fn a_shortage_of_descriptors_passes() {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let house = house(Kind::Opaque, Habit::Echo, Limits::default()).await;
-    let address = house.connect("one.acme.io").await.peer_addr().unwrap();
-    house.told(1).await;
-    // One descriptor more is enough for the client and for nobody else.
-    let next =
-        std::os::fd::AsRawFd::as_raw_fd(&tokio::net::TcpStream::connect(house.far.address).await.unwrap());
-    let usual = getrlimit(Resource::Nofile);
-    let scarce = u64::try_from(next).unwrap() + 1;
-    setrlimit(Resource::Nofile, rustix::process::Rlimit { current: Some(scarce), ..usual }).unwrap();
-    let client = tokio::net::TcpStream::connect(address).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    let unaccepted = house.scope.tally().unaccepted;
-    assert!((1..20).contains(&unaccepted), "{unaccepted}");
-    setrlimit(Resource::Nofile, usual).unwrap();
-    drop(client);
-    let mut again = tokio::net::TcpStream::connect(address).await.unwrap();
-    assert_eq!(echo(&mut again, b"x").await, b"x");
-}

@@ -6,6 +6,5 @@ mod house;
 mod http;
 mod limit;
 mod live;
-mod measure;
 mod opaque;
 mod tls;
