@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// `RINGFENCE_BIN`, or the one beside the tests, built when it is missing.
+/// `RINGFENCE_BIN`, or the one beside the tests, built anew: an old one would be what is tested.
 pub(crate) fn ringfence() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT
@@ -14,14 +14,12 @@ pub(crate) fn ringfence() -> PathBuf {
             }
             // `<target>/debug/deps/it-…` → `<target>/debug/ringfence`
             let beside = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("ringfence");
-            if !beside.exists() {
-                let built = Command::new(env!("CARGO"))
-                    .args(["build", "--locked", "-p", "ringfence-cli", "--bin", "ringfence"])
-                    .current_dir(env!("CARGO_MANIFEST_DIR"))
-                    .status()
-                    .unwrap();
-                assert!(built.success(), "`ringfence` does not build");
-            }
+            let built = Command::new(env!("CARGO"))
+                .args(["build", "--quiet", "--locked", "-p", "ringfence-cli", "--bin", "ringfence"])
+                .current_dir(env!("CARGO_MANIFEST_DIR"))
+                .status()
+                .unwrap();
+            assert!(built.success(), "`ringfence` does not build");
             beside
         })
         .clone()
