@@ -68,11 +68,17 @@ fn column(backend: &'static str, user: User) {
 
     let mut pids = vec![from_one_process(&stage, &programs)];
     pids.extend(by_the_command(&work, &programs));
-    // Whoever kills the command with SIGKILL leaves a control group, which the next one removes; with firejail, the
-    // command itself lives on.
+    // Whoever kills the command with SIGKILL leaves a control group, which the next one removes once everything in it has
+    // ended; with firejail, the command itself lives on.
     if backend != "firejail" {
         pids.extend(killed(&work, &programs));
-        work.run(&[], &[programs.path("rf-true").to_str().unwrap()]).must(0, "").unwrap();
+        let begun = Instant::now();
+        loop {
+            work.run(&[], &[programs.path("rf-true").to_str().unwrap()]).must(0, "").unwrap();
+            if groups(&pids).is_empty() || begun.elapsed() > Duration::from_secs(5) {
+                break;
+            }
+        }
     }
 
     let left: Vec<PathBuf> = fs::read_dir(&work.folder).unwrap().map(|entry| entry.unwrap().path()).collect();
