@@ -55,6 +55,8 @@ impl OutputDigests {
         let fields = value.as_object_mut().ok_or_else(|| unreadable("it is not an object".into()))?;
         match fields.remove("outputs") {
             None => Ok(Self::default()),
+            // A list would be read as the fields in their order.
+            Some(outputs) if !outputs.is_object() => Err(unreadable("`outputs` is not an object".into())),
             Some(outputs) => serde_json::from_value(outputs).map_err(|error| unreadable(error.to_string())),
         }
     }

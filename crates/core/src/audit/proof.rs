@@ -188,7 +188,7 @@ impl ConsistencyProof {
     }
 
     /// Returns the size of the older log.
-    pub const fn old(&self) -> u64 {
+    pub const fn old_size(&self) -> u64 {
         self.old
     }
 

