@@ -64,6 +64,8 @@ fn finds_nothing_in_an_intact_log() {
     assert!(verified.is_intact(), "{verified:?}");
     assert_eq!((verified.records, verified.proven, verified.agreeing), (20, 20, 4));
     assert_eq!(verified.root, Some(frontier(&rows(20), 20).root()));
+    let doubled = after(|_, notes| notes.insert(1, notes[1].clone()));
+    assert_eq!(doubled, verified);
     let without_hashes = after(|rows, _| rows.iter_mut().for_each(|row| row.leaf = None));
     assert_eq!(without_hashes, verified);
     let empty = verify_log(&log(), 0, Vec::<Row>::new(), [note(&[], 0)], None);
@@ -98,6 +100,26 @@ fn finds_each_kind_of_tampering() {
             "two gaps",
             |rows, _| drop((rows.remove(11), rows.drain(7..9))),
             vec![missing(7, 8), missing(11, 11)],
+            5,
+        ),
+        ("many gone, past several checkpoints", |rows, _| drop(rows.drain(3..17)), vec![missing(3, 16)], 0),
+        (
+            "one of many gone comes back late",
+            |rows, _| {
+                let late = rows[8].clone();
+                rows.drain(6..11);
+                rows.push(late);
+            },
+            vec![missing(6, 7), reordered(8), missing(9, 10)],
+            5,
+        ),
+        (
+            "a gap before a row that stands twice",
+            |rows, _| {
+                rows.push(rows[12].clone());
+                rows.drain(6..8);
+            },
+            vec![missing(6, 7), reordered(12)],
             5,
         ),
         ("the end gone", |rows, _| rows.truncate(17), vec![truncated(17, 20)], 15),
@@ -190,6 +212,15 @@ fn finds_each_kind_of_tampering() {
             20,
         ),
         (
+            "two checkpoints of another history, with a true one between",
+            |_, notes| {
+                let other = rows_of(20, "other");
+                (notes[1], notes[3]) = (note(&other, 10), note(&other, 20));
+            },
+            vec![forked(5, 10), forked(15, 20)],
+            15,
+        ),
+        (
             "a checkpoint of another history",
             |_, notes| notes[1] = note(&rows_of(20, "other"), 10),
             vec![forked(5, 10)],
@@ -211,6 +242,10 @@ fn finds_a_rewritten_history_by_a_checkpoint_from_elsewhere() {
 
     let grown = verify_log(&log(), 0, original.clone(), [note(&original, 20)], Some(&trusted));
     assert_eq!((grown.findings, grown.agreeing), (vec![], 2));
+
+    let later = open(&note(&original, 20));
+    let behind = verify_log(&log(), 0, original.clone(), [note(&original, 10)], Some(&later));
+    assert!(behind.is_intact() && behind.proven == 20);
 
     // The thief of the signing key rewrites everything and signs it anew.
     let mut rewritten = original.clone();
@@ -241,6 +276,15 @@ fn finds_a_cut_tail_by_the_stored_frontier() {
     let mut edited = stored.clone();
     edit_with_hash(&mut edited[12]);
     assert_eq!(verify(&edited), [Finding::Forked { since: 10, size: 20, by }]);
+
+    // A changed frontier is no second checkpoint.
+    let mut verification = Verification::new(&log, 10);
+    verification.checkpoint(&note);
+    verification.frontier(&frontier(&edited[..].iter().rev().cloned().collect::<Vec<_>>(), 10));
+    for row in &stored {
+        verification.record(row.index, &row.bytes, row.leaf);
+    }
+    assert_eq!(verification.finish().findings, [Finding::Forked { since: 10, size: 10, by }]);
 }
 
 #[test]
