@@ -1,6 +1,7 @@
 //! The tamper-evident part of the audit: a Merkle tree over the records, signed checkpoints, proofs, verification.
 //!
-//! Everything here is pure: no store, no clock, no randomness. A store keeps records, the complete nodes of the tree
+//! An [`AuditEntry`] is one thing that happened, and an [`AuditSink`] keeps it. The rest is pure: no store, no clock, no
+//! randomness. A store keeps records, the complete nodes of the tree
 //! and the [`Frontier`]; this module says what to keep, what a proof needs, and whether what is kept is what was
 //! logged.
 //!
@@ -16,6 +17,7 @@
 //! checkpoint that left the machine; and records after the last checkpoint are covered by no signature.
 
 mod checkpoint;
+mod entry;
 mod error;
 mod finding;
 mod hash;
@@ -31,6 +33,7 @@ mod tree;
 mod verify;
 
 pub use checkpoint::{Checkpoint, TrustedLog};
+pub use entry::{ApprovalStep, AuditEntry, AuditLine, AuditSink, MemoryAudit, PolicyChange};
 pub use error::{HashError, KeyError, NoteError, OutputError, ProofError, TreeError};
 pub use finding::{Finding, Promise, Verified};
 pub use hash::Hash;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use ringfence::policy::Risk;
 use ringfence::{
-    AuditSink, Backends, Call, Claim, CleanOutput, Context, Declaration, Event, HostFiles, IdempotencyStore,
-    ManualClock, Record, Registry, Run, Tool, ToolError, tool,
+    AuditEntry, AuditSink, Backends, Call, Claim, CleanOutput, Context, Declaration, Event, HostFiles,
+    IdempotencyStore, ManualClock, Registry, Run, Tool, ToolError, tool,
 };
 use serde_json::{Value, json};
 
@@ -96,13 +96,13 @@ async fn a_record_is_one_line_of_json() {
 async fn an_outcome_that_cannot_be_recorded_is_withheld() {
     struct Full;
     impl AuditSink for Full {
-        fn record(&self, _record: &Record, _raw: Option<&serde_json::Value>) -> Result<(), String> {
-            Err("no space left".into())
+        fn append<'a>(&'a self, _entries: &'a [AuditEntry<'a>]) -> BoxFuture<'a, Result<(), String>> {
+            Box::pin(std::future::ready(Err("no space left".into())))
         }
     }
     struct Broken;
     impl AuditSink for Broken {
-        fn record(&self, _record: &Record, _raw: Option<&serde_json::Value>) -> Result<(), String> {
+        fn append<'a>(&'a self, _entries: &'a [AuditEntry<'a>]) -> BoxFuture<'a, Result<(), String>> {
             panic!("no space left")
         }
     }
