@@ -33,19 +33,13 @@ impl AuditFile {
     fn write(&self, entries: &[AuditEntry<'_>]) -> Result<(), String> {
         let mut lines = String::new();
         for entry in entries {
-            let line = match entry {
-                AuditEntry::Call { record, raw } => {
-                    let mut line = serde_json::to_value(record).map_err(|error| error.to_string())?;
-                    if let (Some(raw), Some(line)) = (raw, line.as_object_mut()) {
-                        line.insert("raw".to_owned(), (*raw).clone());
-                    }
-                    line.to_string()
-                }
-                // The record of a call lists its connections.
-                AuditEntry::Connection { .. } => continue,
-                other => other.line().map_err(|error| error.to_string())?.record,
-            };
-            lines.push_str(&line);
+            // One line for each outcome, which lists its connections; a store keeps the rest too.
+            let AuditEntry::Call { record, raw } = entry else { continue };
+            let mut line = serde_json::to_value(record).map_err(|error| error.to_string())?;
+            if let (Some(raw), Some(line)) = (raw, line.as_object_mut()) {
+                line.insert("raw".to_owned(), (*raw).clone());
+            }
+            lines.push_str(&line.to_string());
             lines.push('\n');
         }
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);

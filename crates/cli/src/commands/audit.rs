@@ -121,12 +121,20 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Command
     let store = || SqliteStore::open_read_only(&args.store).map_err(of_store);
     match &args.command {
         AuditCommand::CheckProof { file, trust } => {
-            let proof: ProofFile =
-                read_text(file, None)?.parse().map_err(|error| input(format!("`{}`: {error}", file.display())))?;
+            let proof: ProofFile = read_text(file, None)?
+                .parse()
+                .map_err(|error| input(format!("`{}`: {error}", file.display())))?;
             let log = trust.log()?;
-            let proven = proof.verify(&log).map_err(|error| input(format!("the proof does not hold: {error}")))?;
-            writeln!(out, "{}", String::from_utf8_lossy(proven.record))?;
-            Ok(Exit::Done)
+            match proof.verify(&log) {
+                Ok(proven) => {
+                    writeln!(out, "{}", String::from_utf8_lossy(proven.record))?;
+                    Ok(Exit::Done)
+                }
+                Err(error) => {
+                    writeln!(out, "the proof does not hold: {error}")?;
+                    Ok(Exit::Findings)
+                }
+            }
         }
         AuditCommand::Checkpoint { key } => {
             let key = signer(key)?;
@@ -145,10 +153,11 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Command
         AuditCommand::Prove { index, trust } => {
             let (store, log) = (store()?, trust.log()?);
             let notes = store.checkpoints().map_err(of_store)?;
-            let covering = notes.into_iter().find(|(size, _)| size > index).ok_or_else(|| CommandError::Input {
-                message: format!("no checkpoint covers record {index}"),
-                hint: Some("sign one with `ringfence audit checkpoint`"),
-            })?;
+            let covering =
+                notes.into_iter().find(|(size, _)| size > index).ok_or_else(|| CommandError::Input {
+                    message: format!("no checkpoint covers record {index}"),
+                    hint: Some("sign one with `ringfence audit checkpoint`"),
+                })?;
             let note: Note = covering.1.parse().map_err(|error| input(format!("the checkpoint: {error}")))?;
             writeln!(out, "{}", store.prove(*index, &note, &log).map_err(of_store)?)?;
             Ok(Exit::Done)
@@ -165,11 +174,13 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Command
         AuditCommand::Verify { trust, checkpoint, unsigned, json } => {
             let log = trust.log()?;
             let trusted = checkpoint.as_deref().map(|path| {
-                let note: Note =
-                    read_text(path, None)?.parse().map_err(|error| input(format!("`{}`: {error}", path.display())))?;
+                let note: Note = read_text(path, None)?
+                    .parse()
+                    .map_err(|error| input(format!("`{}`: {error}", path.display())))?;
                 log.open(&note).map_err(|error| input(format!("`{}`: {error}", path.display())))
             });
-            let verified = store()?.verify(&log, *unsigned, trusted.transpose()?.as_ref()).map_err(of_store)?;
+            let verified =
+                store()?.verify(&log, *unsigned, trusted.transpose()?.as_ref()).map_err(of_store)?;
             if *json {
                 let told = json!({
                     "intact": verified.is_intact(), "records": verified.records, "proven": verified.proven,
@@ -177,7 +188,11 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Command
                 });
                 writeln!(out, "{told}")?;
             } else if verified.is_intact() {
-                writeln!(out, "intact: {} records, {} under a signed checkpoint", verified.records, verified.proven)?;
+                writeln!(
+                    out,
+                    "intact: {} records, {} under a signed checkpoint",
+                    verified.records, verified.proven
+                )?;
             } else {
                 for finding in &verified.findings {
                     writeln!(out, "{}: {finding}", finding.word())?;
@@ -190,8 +205,10 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Command
 
 impl TrustArgs {
     fn log(&self) -> Result<TrustedLog, CommandError> {
-        let key: VerifierKey =
-            self.trust.parse().map_err(|error| input(format!("`--trust` is not a verifying key: {error}")))?;
+        let key: VerifierKey = self
+            .trust
+            .parse()
+            .map_err(|error| input(format!("`--trust` is not a verifying key: {error}")))?;
         let origin = key.name().to_owned();
         TrustedLog::new(&origin, [key]).map_err(|error| input(error.to_string()))
     }
@@ -209,7 +226,12 @@ impl FilterArgs {
     }
 }
 
-fn list(store: &SqliteStore, filter: &Filter, most: usize, out: &mut dyn Write) -> Result<Exit, CommandError> {
+fn list(
+    store: &SqliteStore,
+    filter: &Filter,
+    most: usize,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
     for stored in store.entries(filter, 0, most).map_err(of_store)? {
         writeln!(out, "{}", numbered(&stored))?;
     }
@@ -228,7 +250,9 @@ fn numbered(stored: &Stored) -> Value {
 /// The same, with the outputs that are kept beside it.
 fn whole(stored: &Stored) -> Value {
     let mut record = numbered(stored);
-    let read = |text: &Option<String>| text.as_deref().map(|text| serde_json::from_str::<Value>(text).unwrap_or(json!(text)));
+    let read = |text: &Option<String>| {
+        text.as_deref().map(|text| serde_json::from_str::<Value>(text).unwrap_or(json!(text)))
+    };
     if let Value::Object(fields) = &mut record {
         fields.extend(read(&stored.clean).map(|clean| ("result".to_owned(), clean)));
         fields.extend(read(&stored.raw).map(|raw| ("raw".to_owned(), raw)));

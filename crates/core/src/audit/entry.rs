@@ -132,6 +132,7 @@ impl AuditEntry<'_> {
             Self::Call { record, raw } => call(record, *raw),
             Self::Connection { record, evidence } => {
                 let mut fields = Map::new();
+                fields.insert("at_ms".into(), json!(in_millis(record.at)));
                 fields.insert("call".into(), json!(record.call));
                 fields.insert("run".into(), json!(&*record.run));
                 fields.insert("tool".into(), json!(&*record.tool));
