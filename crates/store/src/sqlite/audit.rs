@@ -6,7 +6,8 @@ use std::io;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use ringfence::{AuditEntry, AuditSink};
-use rusqlite::{OptionalExtension as _, Row, ToSql, params_from_iter};
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension as _, Row, params_from_iter};
 
 use super::SqliteStore;
 use super::error::SqliteError;
@@ -75,8 +76,8 @@ impl SqliteStore {
     /// The database cannot be read.
     pub fn entries(&self, filter: &Filter, from: u64, most: usize) -> Result<Vec<Stored>, SqliteError> {
         let (conditions, mut values) = filter.conditions();
-        let (from, most) = (signed(from), i64::try_from(most).unwrap_or(i64::MAX));
-        values.extend([&from as &dyn ToSql, &most]);
+        values.push(signed(from).into());
+        values.push(i64::try_from(most).unwrap_or(i64::MAX).into());
         let sql =
             format!("SELECT {COLUMNS} FROM entry WHERE {conditions} position >= ? ORDER BY position LIMIT ?");
         self.0.readers.with(|connection| {
@@ -144,21 +145,21 @@ impl AuditSink for SqliteStore {
 
 impl Filter {
     /// Returns the conditions, each with its `AND`, and their values. Only conditions that are there let an index help.
-    fn conditions(&self) -> (String, Vec<&dyn ToSql>) {
+    fn conditions(&self) -> (String, Vec<Value>) {
         let mut sql = String::new();
-        let mut values: Vec<&dyn ToSql> = Vec::new();
+        let mut values = Vec::new();
         let texts = [("kind", &self.kind), ("run", &self.run), ("tool", &self.tool), ("code", &self.code)];
         for (column, text) in texts {
             if let Some(text) = text {
                 // Writing to a string does not fail.
                 let _written = write!(sql, "{column} = ? AND ");
-                values.push(text);
+                values.push(text.clone().into());
             }
         }
-        for (condition, time) in [("at_ms >= ?", &self.since_ms), ("at_ms < ?", &self.until_ms)] {
+        for (condition, time) in [("at_ms >= ?", self.since_ms), ("at_ms < ?", self.until_ms)] {
             if let Some(time) = time {
                 let _written = write!(sql, "{condition} AND ");
-                values.push(time);
+                values.push(signed(time).into());
             }
         }
         (sql, values)
