@@ -82,8 +82,8 @@ fn a_log_is_read_signed_verified_and_proven() {
     let bench = bench
         .file("proof.json", proof.rsplit_once("exit").unwrap().0.replace("\\\"done\\\"", "\\\"sold\\\""));
     insta::assert_snapshot!(bench.ringfence(&["audit", "check-proof", "proof.json", "--trust", &key]), @"
-    error: the proof does not hold: the proof does not lead to the root
-    exit 2
+    the proof does not hold: the proof does not lead to the root
+    exit 4
     ");
 }
 
