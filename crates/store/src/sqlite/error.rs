@@ -103,8 +103,8 @@ pub enum SqliteError {
     /// Whoever is handed the entries does not want more.
     #[error("the entries cannot be written out: {0}")]
     Output(ErrorKind),
-    /// Other users may read or write the file.
-    #[error("the file `{}` is open to other users or is not a regular file; it must have mode 600", path.display())]
+    /// Other users may read or write the file, or it is not a file.
+    #[error("the file `{}` is not a regular file of this user alone; it must have mode 600", path.display())]
     Permissions {
         /// The file.
         path: PathBuf,
@@ -170,5 +170,30 @@ impl SqliteError {
 impl From<SqliteError> for StoreError {
     fn from(error: SqliteError) -> Self {
         Self::Unreachable(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_sqlite_means() {
+        #[rustfmt::skip]
+        let cases = [
+            // result code of SQLite   sentence                                               code
+            (5,                        "the database `/x.db` is busy",                        Code::NotAvailable),
+            (11,                       "the database `/x.db` is damaged: its pages are malformed", Code::NotAvailable),
+            (13,                       "there is no room on the disk for the database `/x.db`", Code::LimitExceeded),
+            (26,                       "the file `/x.db` is not a database of ringfence",     Code::InputInvalid),
+            (10,                       "the database `/x.db` failed: Error code 10: disk I/O error",         Code::NotAvailable),
+        ];
+        for (number, sentence, code) in cases {
+            let error = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(number), None);
+            let error = SqliteError::from_sqlite(Path::new("/x.db"), &error);
+            assert_eq!((error.to_string().as_str(), error.code()), (sentence, code));
+        }
+        let full = SqliteError::from_io(Path::new("/x.db"), &ErrorKind::StorageFull.into());
+        assert_eq!(full.code(), Code::LimitExceeded);
     }
 }

@@ -49,6 +49,16 @@ pub(super) fn check(path: &Path) -> Result<(), SqliteError> {
     }
 }
 
+/// Refuses a file that belongs to another user, who could write to it whatever its mode.
+pub(super) fn check_owner(path: &Path) -> Result<(), SqliteError> {
+    let stat = rustix::fs::lstat(path).map_err(|errno| SqliteError::from_io(path, &errno.into()))?;
+    if stat.st_uid == rustix::process::geteuid().as_raw() {
+        Ok(())
+    } else {
+        Err(SqliteError::Permissions { path: path.to_owned() })
+    }
+}
+
 /// Takes the lock beside a database; it is released when the handle is closed.
 ///
 /// The file stays: removing it would let two processes lock two files of one name.

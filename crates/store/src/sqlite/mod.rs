@@ -23,8 +23,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ringfence::{Clock, SystemClock};
-use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
 
 pub use self::audit::{Filter, Stored};
 pub use self::error::SqliteError;
@@ -88,6 +88,7 @@ impl SqliteStore {
         let lock = file::lock(&path)?;
         file::create_missing(&path)?;
         file::check(&path)?;
+        file::check_owner(&path)?;
         let writer = Writer::start(&path, Arc::clone(&clock))?;
         Ok(Self(Arc::new(Inner { clock, readers: Pool::new(path), writer: Some(writer), _lock: Some(lock) })))
     }
@@ -148,7 +149,8 @@ impl SqliteStore {
 /// Copies all pages in one step, since a step sees one state of the database and the next might see another.
 fn copy(from: &Connection, to: &Path) -> Result<(), SqliteError> {
     let failed = |error| SqliteError::from_sqlite(to, &error);
-    let mut target = Connection::open(to).map_err(failed)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let mut target = Connection::open_with_flags(to, flags).map_err(failed)?;
     let done = Backup::new(from, &mut target).and_then(|backup| backup.step(-1)).map_err(failed)?;
     target.close().map_err(|(_, error)| failed(error))?;
     match done {

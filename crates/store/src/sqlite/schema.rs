@@ -63,7 +63,8 @@ fn version(connection: &Connection, path: &Path) -> Result<i64, SqliteError> {
 fn prepare(connection: &mut Connection, version: i64) -> rusqlite::Result<()> {
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-         PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
+         PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
+         PRAGMA journal_size_limit = 67108864;",
     )?;
     connection.set_prepared_statement_cache_capacity(32);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -204,3 +204,57 @@ fn micros(time: Duration) -> i64 {
 fn micros_up(time: Duration) -> i64 {
     i64::try_from(time.as_nanos().div_ceil(1_000)).unwrap_or(i64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::{file, schema};
+
+    fn value(space: &str, key: u64, ttl: Option<Duration>) -> Value {
+        Value { space: space.into(), key: key.to_string(), value: String::new(), ttl }
+    }
+
+    fn count(connection: &Connection, sql: &str) -> u64 {
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn sweeps_a_bounded_part_and_keeps_count() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.db");
+        file::create(&path).unwrap();
+        let mut connection = schema::writer(&path).unwrap();
+        let transaction = connection.transaction().unwrap();
+        for key in 0..SWEPT + 10 {
+            set(&transaction, &value("a", key, Some(Duration::from_secs(1))), Duration::ZERO)
+                .unwrap()
+                .unwrap();
+        }
+        set(&transaction, &value("b", 0, None), Duration::ZERO).unwrap().unwrap();
+        transaction.commit().unwrap();
+        for (seconds, left) in [(0, SWEPT + 11), (1, 11), (1, 1), (9, 1)] {
+            sweep(&mut connection, Duration::from_secs(seconds)).unwrap();
+            assert_eq!(count(&connection, "SELECT count(*) FROM value"), left);
+            assert_eq!(count(&connection, "SELECT sum(keys) FROM space"), left);
+        }
+        assert_eq!(count(&connection, "SELECT count(*) FROM space"), 1);
+    }
+
+    #[test]
+    fn counts_keys() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.db");
+        file::create(&path).unwrap();
+        let mut connection = schema::writer(&path).unwrap();
+        let transaction = connection.transaction().unwrap();
+        let mut put = |key, ttl| set(&transaction, &value("a", key, ttl), Duration::ZERO).unwrap();
+        for key in 0..MAX_KEYS - 1 {
+            put(key, None).unwrap();
+        }
+        put(MAX_KEYS, Some(Duration::ZERO)).unwrap();
+        put(0, None).unwrap();
+        // The one that has expired makes room for one.
+        put(MAX_KEYS + 1, None).unwrap();
+        assert_eq!(put(MAX_KEYS + 2, None), Err(StoreError::Full));
+    }
+}

@@ -137,3 +137,26 @@ async fn a_failed_transaction_keeps_nothing_and_the_next_goes_on() {
     assert_eq!(store.size().unwrap(), 6);
     assert!(store.verify(&log(), 0, None).unwrap().is_intact());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_than_may_wait_gets_through_in_turn() {
+    let bench = Bench::new();
+    let store = bench.open();
+    let large = |call, megabytes: usize| ApprovalStep {
+        reason: Some("x".repeat(megabytes << 20)),
+        ..step("run", call)
+    };
+    let tasks: Vec<_> = (0..40)
+        .map(|call| {
+            let (store, step) = (store.clone(), large(call, 4));
+            tokio::spawn(async move { store.append(&[AuditEntry::Approval(&step)]).await })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    assert_eq!(store.size().unwrap(), 40);
+    let error = store.append(&[AuditEntry::Approval(&large(0, 64))]).await.unwrap_err();
+    assert_eq!(error, "the entry cannot be kept: it is larger than 67108864 bytes");
+    assert_eq!(store.size().unwrap(), 40);
+}

@@ -43,6 +43,18 @@ async fn refuses_what_others_reach() {
     assert!(matches!(SqliteStore::open(bench.directory.path()), Err(SqliteError::Permissions { .. })));
 }
 
+#[test]
+fn does_not_write_to_a_file_of_another_user() {
+    let bench = Bench::new();
+    drop(bench.open());
+    if std::os::unix::fs::chown(bench.path(), Some(12_345), None).is_err() {
+        println!("not tried: only root can give a file away");
+        return;
+    }
+    assert!(matches!(SqliteStore::open(&bench.path()), Err(SqliteError::Permissions { .. })));
+    assert_eq!(bench.read().size().unwrap(), 0);
+}
+
 #[tokio::test]
 async fn refuses_files_that_are_not_ours() {
     #[rustfmt::skip]
@@ -109,6 +121,7 @@ async fn a_copy_is_a_database_of_its_own() {
     store.backup(&copy).unwrap();
     assert!(matches!(store.backup(&copy), Err(SqliteError::Exists { .. })));
     assert_eq!(mode(&copy), 0o600);
+    assert!(!bench.directory.path().join("copy.db-wal").exists());
     append(&store, "run", 100..101).await;
 
     let copied = SqliteStore::open(&copy).unwrap();
