@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use ringfence::audit::{Note, ProofFile, SignerKey, TrustedLog, VerifierKey};
-use ringfence_store::{Filter, SqliteError, SqliteStore, Stored};
+use ringfence_store::{Filter, SqliteStore, Stored};
 use serde_json::{Value, json};
 
 use crate::error::{CommandError, Exit};
@@ -118,7 +118,7 @@ struct FilterArgs {
 }
 
 pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, CommandError> {
-    let store = || SqliteStore::open_read_only(&args.store).map_err(of_store);
+    let store = || SqliteStore::open_read_only(&args.store).map_err(CommandError::Store);
     match &args.command {
         AuditCommand::CheckProof { file, trust } => {
             let proof: ProofFile = read_text(file, None)?
@@ -139,32 +139,32 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Command
         AuditCommand::Checkpoint { key } => {
             let key = signer(key)?;
             let origin = key.verifier().name().to_owned();
-            let store = SqliteStore::open(&args.store).map_err(of_store)?;
-            let note = store.sign(&key, &origin).map_err(of_store)?;
+            let store = SqliteStore::open(&args.store).map_err(CommandError::Store)?;
+            let note = store.sign(&key, &origin).map_err(CommandError::Store)?;
             write!(out, "{note}")?;
             Ok(Exit::Done)
         }
         AuditCommand::Export => {
             let store = store()?;
-            store.export(&mut |stored| writeln!(out, "{}", whole(stored))).map_err(of_store)?;
+            store.export(&mut |stored| writeln!(out, "{}", whole(stored))).map_err(CommandError::Store)?;
             Ok(Exit::Done)
         }
         AuditCommand::Keygen { name, file } => keygen(name, file, out),
         AuditCommand::Prove { index, trust } => {
             let (store, log) = (store()?, trust.log()?);
-            let notes = store.checkpoints().map_err(of_store)?;
+            let notes = store.checkpoints().map_err(CommandError::Store)?;
             let covering =
                 notes.into_iter().find(|(size, _)| size > index).ok_or_else(|| CommandError::Input {
                     message: format!("no checkpoint covers record {index}"),
                     hint: Some("sign one with `ringfence audit checkpoint`"),
                 })?;
             let note: Note = covering.1.parse().map_err(|error| input(format!("the checkpoint: {error}")))?;
-            writeln!(out, "{}", store.prove(*index, &note, &log).map_err(of_store)?)?;
+            writeln!(out, "{}", store.prove(*index, &note, &log).map_err(CommandError::Store)?)?;
             Ok(Exit::Done)
         }
         AuditCommand::Search { filter, most } => list(&store()?, &filter.filter(), *most, out),
         AuditCommand::Show { index } => {
-            let stored = store()?.entry(*index).map_err(of_store)?;
+            let stored = store()?.entry(*index).map_err(CommandError::Store)?;
             let stored = stored.ok_or_else(|| input(format!("there is no record {index}")))?;
             serde_json::to_writer_pretty(&mut *out, &whole(&stored)).map_err(std::io::Error::from)?;
             writeln!(out)?;
@@ -179,8 +179,9 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Command
                     .map_err(|error| input(format!("`{}`: {error}", path.display())))?;
                 log.open(&note).map_err(|error| input(format!("`{}`: {error}", path.display())))
             });
-            let verified =
-                store()?.verify(&log, *unsigned, trusted.transpose()?.as_ref()).map_err(of_store)?;
+            let verified = store()?
+                .verify(&log, *unsigned, trusted.transpose()?.as_ref())
+                .map_err(CommandError::Store)?;
             if *json {
                 let told = json!({
                     "intact": verified.is_intact(), "records": verified.records, "proven": verified.proven,
@@ -232,7 +233,7 @@ fn list(
     most: usize,
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
-    for stored in store.entries(filter, 0, most).map_err(of_store)? {
+    for stored in store.entries(filter, 0, most).map_err(CommandError::Store)? {
         writeln!(out, "{}", numbered(&stored))?;
     }
     Ok(Exit::Done)
@@ -279,8 +280,4 @@ fn signer(path: &Path) -> Result<SignerKey, CommandError> {
 
 fn input(message: String) -> CommandError {
     CommandError::Input { message, hint: None }
-}
-
-fn of_store(error: SqliteError) -> CommandError {
-    input(error.to_string())
 }

@@ -56,8 +56,7 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
     })?;
     let loaded = place.load()?.sound()?;
     let audit = args.audit.as_deref().map(AuditFile::open).transpose()?;
-    let store = args.store.as_deref().map(SqliteStore::open).transpose();
-    let store = store.map_err(|error| CommandError::Input { message: error.to_string(), hint: None })?;
+    let store = args.store.as_deref().map(SqliteStore::open).transpose().map_err(CommandError::Store)?;
     let registry = loaded.registry(place.pins()?, store.clone(), |builder| match (audit, store) {
         (Some(audit), _) => builder.audit(Arc::new(audit)),
         (None, Some(store)) => builder.audit(Arc::new(store)),

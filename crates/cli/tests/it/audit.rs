@@ -92,11 +92,11 @@ fn what_cannot_be_done_is_said() {
     let (bench, key) = logged();
     insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "no.db", "tail"]), @"
     error: the file `[W]/no.db` cannot be used: entity not found
-    exit 2
+    exit 1
     ");
     insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "ringfence.toml", "tail"]), @"
-    error: the file `[W]/ringfence.toml` is open to other users or is not a regular file; it must have mode 600
-    exit 2
+    error: the file `[W]/ringfence.toml` is not a regular file of this user alone; it must have mode 600
+    exit 1
     ");
     insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "log.db", "show", "99"]), @"
     error: there is no record 99
