@@ -124,3 +124,28 @@ pub(super) fn node(connection: &Connection, id: NodeId) -> rusqlite::Result<Opti
     };
     Ok(found.map(Hash::from_bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_could_not_be_verified() {
+        let text = |length| Some("x".repeat(length));
+        #[rustfmt::skip]
+        let cases = [
+            // record     raw               clean             kept
+            (LIMIT,       None,             None,             true),
+            (LIMIT + 1,   None,             None,             false),
+            (2,           text(LIMIT),      None,             true),
+            (2,           text(LIMIT + 1),  None,             false),
+            (2,           None,             text(LIMIT + 1),  false),
+        ];
+        for (record, raw, clean, kept) in cases {
+            let record = "x".repeat(record);
+            let line =
+                AuditLine { kind: "call", at: 0, run: None, tool: None, code: None, record, raw, clean };
+            assert_eq!(Line::new(line).is_ok(), kept);
+        }
+    }
+}

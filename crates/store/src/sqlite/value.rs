@@ -247,14 +247,13 @@ mod tests {
         file::create(&path).unwrap();
         let mut connection = schema::writer(&path).unwrap();
         let transaction = connection.transaction().unwrap();
-        let mut put = |key, ttl| set(&transaction, &value("a", key, ttl), Duration::ZERO).unwrap();
-        for key in 0..MAX_KEYS - 1 {
-            put(key, None).unwrap();
-        }
-        put(MAX_KEYS, Some(Duration::ZERO)).unwrap();
+        let put = |key, ttl| set(&transaction, &value("a", key, ttl), Duration::ZERO).unwrap();
+        put(0, None).unwrap();
+        put(1, Some(Duration::ZERO)).unwrap();
+        transaction.execute("UPDATE space SET keys = ?1", [MAX_KEYS]).unwrap();
         put(0, None).unwrap();
         // The one that has expired makes room for one.
-        put(MAX_KEYS + 1, None).unwrap();
-        assert_eq!(put(MAX_KEYS + 2, None), Err(StoreError::Full));
+        put(2, None).unwrap();
+        assert_eq!(put(3, None), Err(StoreError::Full));
     }
 }
