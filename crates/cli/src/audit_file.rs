@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use ringfence::{AuditSink, Record};
-use serde_json::Value;
+use futures_util::future::BoxFuture;
+use ringfence::{AuditEntry, AuditSink};
 
 use crate::error::CommandError;
 
@@ -29,15 +29,26 @@ impl AuditFile {
     }
 }
 
-impl AuditSink for AuditFile {
-    fn record(&self, record: &Record, raw: Option<&Value>) -> Result<(), String> {
-        let mut line = serde_json::to_value(record).map_err(|error| error.to_string())?;
-        if let (Some(raw), Some(line)) = (raw, line.as_object_mut()) {
-            line.insert("raw".to_owned(), raw.clone());
+impl AuditFile {
+    fn write(&self, entries: &[AuditEntry<'_>]) -> Result<(), String> {
+        let mut lines = String::new();
+        for entry in entries {
+            // One line for each outcome, which lists its connections; a store keeps the rest too.
+            let AuditEntry::Call { record, raw } = entry else { continue };
+            let mut line = serde_json::to_value(record).map_err(|error| error.to_string())?;
+            if let (Some(raw), Some(line)) = (raw, line.as_object_mut()) {
+                line.insert("raw".to_owned(), (*raw).clone());
+            }
+            lines.push_str(&line.to_string());
+            lines.push('\n');
         }
-        let mut line = line.to_string().into_bytes();
-        line.push(b'\n');
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(&line).and_then(|()| file.sync_data()).map_err(|error| error.to_string())
+        file.write_all(lines.as_bytes()).and_then(|()| file.sync_data()).map_err(|error| error.to_string())
+    }
+}
+
+impl AuditSink for AuditFile {
+    fn append<'a>(&'a self, entries: &'a [AuditEntry<'a>]) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(std::future::ready(self.write(entries)))
     }
 }

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use ringfence_store::SqliteError;
+
 /// The exit codes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Exit {
@@ -43,6 +45,9 @@ pub(crate) enum CommandError {
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] std::io::Error),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(SqliteError),
     /// The toolbox has problems, already told.
     #[error("`{}` has {count} problem{}", path.display(), if *count == 1 { "" } else { "s" })]
     Toolbox { path: PathBuf, count: usize, details: String },
@@ -54,7 +59,7 @@ pub(crate) enum CommandError {
 impl CommandError {
     pub(crate) const fn exit(&self) -> Exit {
         match self {
-            Self::File { .. } | Self::Output(_) | Self::Start(_) => Exit::Failed,
+            Self::File { .. } | Self::Output(_) | Self::Start(_) | Self::Store(_) => Exit::Failed,
             Self::Input { .. } => Exit::Usage,
             Self::Toolbox { .. } => Exit::Findings,
         }
@@ -65,7 +70,7 @@ impl CommandError {
         let mut report = String::new();
         let hint = match self {
             Self::File { hint, .. } | Self::Input { hint, .. } => *hint,
-            Self::Output(_) | Self::Start(_) => None,
+            Self::Output(_) | Self::Start(_) | Self::Store(_) => None,
             Self::Toolbox { details, .. } => {
                 report.push_str(details);
                 Some("`ringfence check` shows the same list")

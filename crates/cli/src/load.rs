@@ -12,6 +12,7 @@ use ringfence::text::Verdict;
 use ringfence::{
     Backends, HostFiles, PinStatus, Pins, RegistrationError, Registry, SandboxLauncher, declared_tool,
 };
+use ringfence_store::SqliteStore;
 use serde_json::Value;
 
 use crate::error::CommandError;
@@ -218,6 +219,7 @@ impl Loaded {
     pub(crate) fn registry(
         self,
         pins: Option<Pins>,
+        store: Option<SqliteStore>,
         configure: impl FnOnce(ringfence::RegistryBuilder) -> ringfence::RegistryBuilder,
     ) -> Result<Registry, CommandError> {
         let backends = Backends::none()
@@ -225,6 +227,10 @@ impl Loaded {
             .network(ringfence::egress::Client::builder().build())
             .secrets(Arc::new(crate::secrets::source()))
             .environment(crate::secrets::environment());
+        let backends = match store {
+            Some(store) => backends.store(Arc::new(store)),
+            None => backends,
+        };
         let starts_processes = |declaration: &Declaration| {
             declaration.capabilities.as_ref().is_some_and(|own| own.process.is_some())
         };

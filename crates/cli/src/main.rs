@@ -39,6 +39,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Ask(commands::ask::AskArgs),
+    Audit(commands::audit::AuditArgs),
     Call(commands::call::CallArgs),
     Check(commands::check::CheckArgs),
     Clean(commands::clean::CleanArgs),
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
     let place = load::Place { policy: arguments.policy, workspace: arguments.workspace };
     let result = match arguments.command {
         Command::Ask(args) => commands::ask::run(&args, &place, &mut out),
+        Command::Audit(args) => commands::audit::run(&args, &mut out),
         Command::Call(args) => commands::call::run(&args, &place, &mut out),
         Command::Check(args) => commands::check::run(&args, &place, &mut out),
         Command::Clean(args) => commands::clean::run(&args, &mut out),

@@ -1,6 +1,6 @@
 //! What observers and the audit are told: exactly one outcome per call.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ringfence_egress::Evidence;
@@ -168,39 +168,5 @@ pub trait Observer: Send + Sync {
 impl<F: Fn(Event<'_>) + Send + Sync> Observer for F {
     fn event(&self, event: Event<'_>) {
         self(event);
-    }
-}
-
-/// Keeps the record of every call. An outcome that cannot be kept is withheld from the caller.
-pub trait AuditSink: Send + Sync {
-    /// Keeps one record. `raw` is what the tool returned, where cleaning changed it; nobody else gets to see it, and
-    /// it may hold credentials.
-    ///
-    /// # Errors
-    ///
-    /// Why it could not be kept.
-    fn record(&self, record: &Record, raw: Option<&Value>) -> Result<(), String>;
-}
-
-/// Records in memory, newest last. Raw outputs are not kept.
-#[derive(Debug, Default)]
-pub struct MemoryAudit(Mutex<Vec<Record>>);
-
-impl MemoryAudit {
-    /// Returns the records so far.
-    pub fn records(&self) -> Vec<Record> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Returns the records so far and forgets them.
-    pub fn take(&self) -> Vec<Record> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl AuditSink for MemoryAudit {
-    fn record(&self, record: &Record, _raw: Option<&Value>) -> Result<(), String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
-        Ok(())
     }
 }

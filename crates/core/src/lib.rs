@@ -41,6 +41,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod audit;
 mod backend;
 mod budget;
 mod builder;
@@ -67,6 +68,7 @@ mod run;
 mod schema;
 mod tool;
 
+pub use audit::{AuditEntry, AuditSink, MemoryAudit};
 pub use backend::{Backends, needs_backends};
 pub use builder::{Missing, ToolBuildError, ToolBuilder, tool};
 pub use builtin::declared_tool;
@@ -74,7 +76,7 @@ pub use call::{Asker, Call, Report};
 pub use context::Context;
 pub use digest::definition_digest;
 pub use error::ToolError;
-pub use event::{AuditSink, Event, MemoryAudit, Observer, Record};
+pub use event::{Event, Observer, Record};
 pub use fs::{Access, DirEntry, Existing, FileKind, FsError, HostFiles, Metadata, ScopedFs};
 pub use gate::{GateMode, judge_arguments};
 pub use handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets, SpawnOptions};

@@ -6,22 +6,26 @@ use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use ringfence_policy::{
     Gap, NetworkGrant, Personality, ToolName, validate_declaration, validate_registration,
 };
 
 pub use builder::RegistryBuilder;
 
+use crate::audit::{AuditEntry, AuditSink, PolicyChange};
 use crate::backend::Backends;
 use crate::call::{Call, Report};
-use crate::event::{AuditSink, Event, Observer};
+use crate::digest::digest;
+use crate::event::{Event, Observer, Record};
 use crate::gate::GateMode;
 use crate::handle::ScopedEnvironment;
 use crate::interceptor::Interceptor;
 use crate::network::{Live, LiveCall};
+use crate::outcome::Outcome;
 use crate::pin::Pins;
 use crate::pipeline::{Desk, Fit, Registered, Settling, fit};
 use crate::port::{Approver, Clock, IdempotencyStore};
@@ -110,9 +114,59 @@ pub(crate) struct Parts {
     pub(crate) refuses_gaps: bool,
     pub(crate) pins: Option<Pins>,
     pub(crate) live: Live,
+    /// Personalities that were put in force and are not in the audit yet: they go before the next entry.
+    pub(crate) policies: Mutex<Vec<PolicyChange>>,
 }
 
 impl Parts {
+    /// Keeps what a call left behind: the policies it was decided under, its connections, its record.
+    pub(crate) async fn keep(&self, record: &Record) -> Result<(), String> {
+        let raw = match record.outcome() {
+            Outcome::Done(output) => output.raw(),
+            Outcome::Failed(_) | Outcome::Refused(_) => None,
+        };
+        let connections = record.connections().iter();
+        let connections = connections.map(|evidence| AuditEntry::Connection { record, evidence });
+        self.append(connections.chain([AuditEntry::Call { record, raw }])).await
+    }
+
+    /// Keeps entries, after the personalities that were put in force before.
+    pub(crate) async fn append<'a>(
+        &self,
+        entries: impl Iterator<Item = AuditEntry<'a>>,
+    ) -> Result<(), String> {
+        let Some(audit) = &self.audit else { return Ok(()) };
+        let policies = std::mem::take(&mut *self.policies.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut all: Vec<AuditEntry<'_>> = policies.iter().map(AuditEntry::Policy).collect();
+        for entry in entries {
+            all.push(entry);
+        }
+        let appended = AssertUnwindSafe(async { audit.append(&all).await }).catch_unwind().await;
+        drop(all);
+        let appended =
+            appended.unwrap_or_else(|panic| Err(format!("the audit panicked: {}", panic_text(&*panic))));
+        if appended.is_err() && !policies.is_empty() {
+            let mut waiting = self.policies.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.splice(..0, policies);
+        }
+        appended
+    }
+
+    /// Puts a personality on the way into the audit.
+    pub(crate) fn policy_changed(&self, personality: &Personality, start: bool) {
+        if self.audit.is_none() {
+            return;
+        }
+        let change = PolicyChange {
+            at: self.clock.now(),
+            personality: personality.id.as_deref().map(Arc::from),
+            digest: digest(personality).unwrap_or_default(),
+            start,
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        self.policies.lock().unwrap_or_else(PoisonError::into_inner).push(change);
+    }
+
     /// Tells observers; one that panics changes nothing.
     pub(crate) fn tell(&self, event: Event<'_>) {
         for observer in &self.observers {
@@ -204,6 +258,7 @@ impl Registry {
             let gaps = next.gaps();
             Ok::<_, std::convert::Infallible>((next, gaps))
         });
+        self.parts.policy_changed(personality, false);
         self.parts.live.regrant(self.policy().network_grants());
         match replaced {
             Ok(gaps) => gaps,

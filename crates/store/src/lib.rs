@@ -1,6 +1,8 @@
-//! Where ringfence keeps things between calls. For now: where secrets come from.
+//! What ringfence keeps between calls, and where secrets come from.
 //!
-//! Each source is a [`SecretSource`](ringfence::SecretSource), made by whoever wires the program, and asked only for
+//! [`SqliteStore`] keeps the audit log and the keys and values of one machine in one file.
+//!
+//! Each source of secrets is a [`SecretSource`](ringfence::SecretSource), made by whoever wires the program, and asked only for
 //! refs that a grant admits. A source still trusts nothing: not the ref, not the files it finds.
 //!
 //! | source | a ref is |
@@ -37,5 +39,7 @@
 //! ```
 
 mod secret;
+mod sqlite;
 
 pub use secret::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
+pub use sqlite::{Filter, SqliteError, SqliteStore, Stored};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ringfence::policy::{JsonLimits, Span, parse_json};
 use ringfence::{Asker, Call, Code, Outcome, Run};
+use ringfence_store::SqliteStore;
 
 use crate::audit_file::AuditFile;
 use crate::error::{CommandError, Exit};
@@ -25,6 +26,9 @@ pub(crate) struct CallArgs {
     /// Append every outcome to FILE as JSON lines
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
+    /// Keep the audit and the tools' storage in FILE, which is made when it is not there
+    #[arg(long, value_name = "FILE", conflicts_with = "audit")]
+    store: Option<PathBuf>,
     /// Who asks
     #[arg(long, value_enum, default_value = "model")]
     asked_by: AskedBy,
@@ -52,9 +56,11 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
     })?;
     let loaded = place.load()?.sound()?;
     let audit = args.audit.as_deref().map(AuditFile::open).transpose()?;
-    let registry = loaded.registry(place.pins()?, |builder| match audit {
-        Some(audit) => builder.audit(Arc::new(audit)),
-        None => builder,
+    let store = args.store.as_deref().map(SqliteStore::open).transpose().map_err(CommandError::Store)?;
+    let registry = loaded.registry(place.pins()?, store.clone(), |builder| match (audit, store) {
+        (Some(audit), _) => builder.audit(Arc::new(audit)),
+        (None, Some(store)) => builder.audit(Arc::new(store)),
+        (None, None) => builder,
     })?;
 
     let mut run = Run::builder(format!("cli-{}", std::process::id()), "cli");

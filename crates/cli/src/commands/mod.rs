@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 pub(crate) mod ask;
+pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod clean;

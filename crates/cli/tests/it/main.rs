@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the tests start the binary they test")]
 
 mod ask;
+mod audit;
 mod bad_input;
 mod bench;
 mod call;

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::poll_immediate;
-use ringfence_policy::{Capabilities, Code, Decision, Grant, JsonLimits, Refusal, Surface};
+use ringfence_policy::{Capabilities, Code, Decision, Grant, JsonLimits, Refusal, Surface, ToolName};
 use serde_json::Value;
 
 use super::claim::{Claimed, HeldKey, claim};
 use super::output::{CleanOutput, RawOutput};
 use super::registered::{Fit, Registered};
+use crate::audit::{ApprovalStep, AuditEntry};
 use crate::call::{Asker, Call};
 use crate::context::{self, Context};
 use crate::digest::digest;
@@ -235,8 +236,18 @@ impl Desk<'_> {
             needed,
         };
         self.parts.tell(Event::Asked { tool, digest: &digest });
+        self.approval_step(tool, &digest, "asked", Vec::new(), None).await?;
         let verdict = AssertUnwindSafe(async { approver.decide(&request).await }).catch_unwind();
-        match self.unless_cancelled(verdict).await? {
+        let verdict = self.unless_cancelled(verdict).await?;
+        let (step, by, reason) = match &verdict {
+            Ok(Verdict::Approved(approvals)) => {
+                ("approved", approvals.iter().map(|approval| approval.by.clone()).collect(), None)
+            }
+            Ok(Verdict::Denied { by, reason }) => ("denied", vec![by.clone()], Some(reason.clone())),
+            Ok(Verdict::Pending) | Err(_) => ("pending", Vec::new(), None),
+        };
+        self.approval_step(tool, &digest, step, by, reason).await?;
+        match verdict {
             Ok(Verdict::Approved(approvals)) => {
                 let mut people: Vec<&str> = approvals
                     .iter()
@@ -252,6 +263,31 @@ impl Desk<'_> {
             }
             Ok(Verdict::Pending) | Err(_) => Err(required()),
         }
+    }
+
+    /// Keeps a step on the way to an approval. One that cannot be kept stops the call.
+    async fn approval_step(
+        &self,
+        tool: &ToolName,
+        digest: &str,
+        step: &'static str,
+        by: Vec<String>,
+        reason: Option<String>,
+    ) -> Result<(), Refusal> {
+        let step = ApprovalStep {
+            at: self.parts.clock.now(),
+            call: self.id,
+            run: Arc::clone(self.run.id()),
+            tool: tool.to_string(),
+            digest: digest.to_owned(),
+            step,
+            by,
+            reason,
+        };
+        let kept = self.parts.append(std::iter::once(AuditEntry::Approval(&step))).await;
+        kept.map_err(|error| {
+            Refusal::new(Code::AuditFailed, format!("the approval could not be recorded: {error}"))
+        })
     }
 
     /// Waits for other people's code no longer than the run lasts.

@@ -14,10 +14,10 @@ use super::output::{CleanOutput, cleaned_text};
 use super::registered::{Fit, Registered};
 use crate::call::{Call, Report};
 use crate::context::Context;
-use crate::event::{AuditSink, Event, Record};
+use crate::event::{Event, Record};
 use crate::network::Connections;
 use crate::outcome::{Failure, Outcome};
-use crate::registry::panic_text;
+use crate::registry::{Parts, panic_text};
 
 /// Takes a call from admission to its record.
 pub(crate) struct Settling<'a> {
@@ -38,7 +38,8 @@ impl Settling<'_> {
             let message = format!("a part of the registry panicked: {}", panic_text(&*panic));
             Outcome::Failed(Failure { code: Code::ExecutionFailed, message, executed: true })
         });
-        open.end(outcome)
+        let record = open.end(outcome);
+        keep(Arc::clone(open.desk.parts), record).await
     }
 }
 
@@ -79,7 +80,7 @@ impl Open<'_> {
         }
     }
 
-    fn end(&mut self, outcome: Outcome) -> Report {
+    fn end(&mut self, outcome: Outcome) -> Record {
         self.ended = true;
         let registered = self.registered.map(|(registered, _)| registered);
         let mut record =
@@ -88,7 +89,7 @@ impl Open<'_> {
             record.processes = context.take_processes();
             record.connections = context.take_connections();
         }
-        self.desk.keep(record)
+        record
     }
 }
 
@@ -96,7 +97,14 @@ impl Drop for Open<'_> {
     fn drop(&mut self) {
         if !self.ended {
             let given_up = Failure::coded(Code::Cancelled, "the call was given up before it ended");
-            self.end(Outcome::Failed(given_up));
+            let record = self.end(Outcome::Failed(given_up));
+            let mut keeping = Box::pin(keep(Arc::clone(self.desk.parts), record));
+            // An audit in memory is done at once; another goes on in the background, where there is a runtime for it.
+            if keeping.as_mut().now_or_never().is_none()
+                && let Ok(runtime) = tokio::runtime::Handle::try_current()
+            {
+                runtime.spawn(keeping);
+            }
         }
     }
 }
@@ -150,29 +158,16 @@ fn record(
     }
 }
 
-fn recorded(audit: &dyn AuditSink, record: &Record) -> Result<(), String> {
-    let raw = match &record.outcome {
-        Outcome::Done(output) => output.raw(),
-        Outcome::Failed(_) | Outcome::Refused(_) => None,
-    };
-    let recorded = std::panic::catch_unwind(AssertUnwindSafe(|| audit.record(record, raw)));
-    recorded.unwrap_or_else(|panic| Err(format!("the audit panicked: {}", panic_text(&*panic))))
-}
-
-impl Desk<'_> {
-    /// Keeps the record, then tells observers. An outcome that cannot be kept is withheld.
-    fn keep(&self, mut record: Record) -> Report {
-        if let Some(audit) = &self.parts.audit
-            && let Err(error) = recorded(&**audit, &record)
-        {
-            let message = format!("the outcome could not be recorded, so it is withheld: {error}");
-            record.outcome = Outcome::Failed(Failure::coded(Code::AuditFailed, message));
-        }
-        self.parts.tell(match &record.outcome {
-            Outcome::Done(_) => Event::Called(&record),
-            Outcome::Failed(_) => Event::Failed(&record),
-            Outcome::Refused(_) => Event::Refused(&record),
-        });
-        Report { call: record.call, tool: record.tool, outcome: record.outcome, duration: record.duration }
+/// Keeps the record, then tells observers. An outcome that cannot be kept is withheld.
+async fn keep(parts: Arc<Parts>, mut record: Record) -> Report {
+    if let Err(error) = parts.keep(&record).await {
+        let message = format!("the outcome could not be recorded, so it is withheld: {error}");
+        record.outcome = Outcome::Failed(Failure::coded(Code::AuditFailed, message));
     }
+    parts.tell(match &record.outcome {
+        Outcome::Done(_) => Event::Called(&record),
+        Outcome::Failed(_) => Event::Failed(&record),
+        Outcome::Refused(_) => Event::Refused(&record),
+    });
+    Report { call: record.call, tool: record.tool, outcome: record.outcome, duration: record.duration }
 }

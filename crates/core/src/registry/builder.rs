@@ -1,14 +1,15 @@
 //! Putting a registry together: it starts from nothing.
 
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use ringfence_policy::Personality;
 
 use super::{OnGaps, Parts, Policy, Registry};
+use crate::audit::AuditSink;
 use crate::backend::Backends;
-use crate::event::{AuditSink, Observer};
+use crate::event::Observer;
 use crate::gate::GateMode;
 use crate::interceptor::Interceptor;
 use crate::network::Live;
@@ -121,7 +122,9 @@ impl RegistryBuilder {
             refuses_gaps: self.on_gaps == OnGaps::Refuse,
             pins: self.pins,
             live: Live::default(),
+            policies: Mutex::default(),
         };
+        parts.policy_changed(&self.personality, true);
         let policy = Policy::new(self.personality, std::iter::empty(), &parts);
         Registry { parts: Arc::new(parts), policy: RwLock::new(Arc::new(policy)), calls: AtomicU64::new(0) }
     }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt, ready};
-use ringfence::policy::Risk;
+use ringfence::policy::{Risk, SafetyClass};
 use ringfence::{
-    AuditSink, Backends, Call, Claim, CleanOutput, Context, Declaration, Event, HostFiles, IdempotencyStore,
-    ManualClock, Record, Registry, Run, Tool, ToolError, tool,
+    AuditEntry, AuditSink, Backends, Call, Claim, CleanOutput, Context, Declaration, Event, HostFiles,
+    IdempotencyStore, ManualClock, Registry, Run, Tool, ToolError, tool,
 };
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, code, echo, personality};
+use crate::stage::{Stage, code, echo, echo_of, personality};
 
 fn reader() -> impl Tool {
     tool("reader")
@@ -96,13 +96,13 @@ async fn a_record_is_one_line_of_json() {
 async fn an_outcome_that_cannot_be_recorded_is_withheld() {
     struct Full;
     impl AuditSink for Full {
-        fn record(&self, _record: &Record, _raw: Option<&serde_json::Value>) -> Result<(), String> {
-            Err("no space left".into())
+        fn append<'a>(&'a self, _entries: &'a [AuditEntry<'a>]) -> BoxFuture<'a, Result<(), String>> {
+            Box::pin(std::future::ready(Err("no space left".into())))
         }
     }
     struct Broken;
     impl AuditSink for Broken {
-        fn record(&self, _record: &Record, _raw: Option<&serde_json::Value>) -> Result<(), String> {
+        fn append<'a>(&'a self, _entries: &'a [AuditEntry<'a>]) -> BoxFuture<'a, Result<(), String>> {
             panic!("no space left")
         }
     }
@@ -220,4 +220,70 @@ async fn a_call_that_is_given_up_leaves_its_record() {
     assert_eq!(stage.log.lines(), ["failed hang CANCELLED"]);
     drop(stage.registry.call(&stage.run, Call::new("hang", json!({}))));
     assert_eq!(stage.audit.records().len(), 1, "a future that was never polled is no call");
+}
+
+#[tokio::test]
+async fn policies_and_approvals_are_kept_in_the_order_they_happened() {
+    let approver = Arc::new(ringfence::MemoryApprover::default());
+    let builder = Registry::builder()
+        .personality(personality(json!({"id": "first"})))
+        .approver(Arc::clone(&approver) as Arc<_>);
+    let stage = Stage::of(builder).with(echo_of(SafetyClass::Financial));
+    assert_eq!(code(&stage.call("echo", json!("x")).await), "APPROVAL_REQUIRED");
+    stage.registry.set_personality(&personality(json!({"id": "second"})));
+    approver.approve(&approver.waiting()[0].digest, "ada");
+    assert_eq!(code(&stage.call("echo", json!("x")).await), "");
+    approver.deny("nothing", "ada", "unasked");
+
+    let lines: Vec<serde_json::Value> =
+        stage.audit.lines().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<String> = lines
+        .iter()
+        .map(|line| match line["kind"].as_str().unwrap() {
+            "policy" => format!("policy {} {}", line["personality"], line["start"]),
+            _ => format!("{} {} {}", line["kind"], line["step"], line["by"]),
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            r#"policy "first" true"#,
+            r#""approval" "asked" []"#,
+            r#""approval" "pending" []"#,
+            r#"policy "second" false"#,
+            r#""approval" "asked" []"#,
+            r#""approval" "approved" ["ada"]"#,
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_approval_that_cannot_be_kept_stops_the_call() {
+    struct Full;
+    impl AuditSink for Full {
+        fn append<'a>(&'a self, entries: &'a [AuditEntry<'a>]) -> BoxFuture<'a, Result<(), String>> {
+            let is_call = entries.iter().all(|entry| matches!(entry, AuditEntry::Call { .. }));
+            Box::pin(ready(if is_call { Ok(()) } else { Err("no space left".into()) }))
+        }
+    }
+    let approver = Arc::new(ringfence::MemoryApprover::default());
+    let registry =
+        Registry::builder().audit(Arc::new(Full)).approver(Arc::clone(&approver) as Arc<_>).build();
+    registry.register(echo_of(SafetyClass::Financial)).unwrap();
+    let report = registry.call(&Run::new("r", "s"), Call::new("echo", json!("x"))).await;
+    assert_eq!(code(&report), "AUDIT_FAILED");
+    assert!(approver.waiting().is_empty(), "nobody was asked");
+}
+
+#[tokio::test]
+async fn the_line_of_a_call_ties_its_outputs_to_its_record() {
+    let stage = Stage::bare().with(echo());
+    stage.call("echo", json!("plain \u{1b}[31mred")).await;
+    let record = stage.last();
+    let raw = json!("plain \u{1b}[31mred");
+    let line = AuditEntry::Call { record: &record, raw: Some(&raw) }.line().unwrap();
+    let (raw, clean) = (line.raw.as_deref().map(str::as_bytes), line.clean.as_deref().map(str::as_bytes));
+    assert!(raw.is_some() && clean.is_some() && !line.record.contains("\"result\""), "{}", line.record);
+    assert_eq!(ringfence::audit::check_outputs(line.record.as_bytes(), raw, clean), Ok(()));
+    assert!(ringfence::audit::check_outputs(line.record.as_bytes(), clean, raw).is_err());
 }

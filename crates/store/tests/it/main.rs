@@ -1,10 +1,11 @@
-//! The secret sources from outside.
+//! The secret sources and the database from outside.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod chain;
 mod debug;
 mod directory;
 mod keyring;
+mod sqlite;
 mod variable;
 
 use ringfence::SecretSource;

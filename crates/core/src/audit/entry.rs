@@ -1,0 +1,238 @@
+//! What the audit keeps: one entry for each thing that happened, and the line a store makes of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt, ready};
+use ringfence_egress::Evidence;
+use ringfence_policy::Code;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::OutputDigests;
+use crate::event::Record;
+use crate::outcome::Outcome;
+
+/// One thing that happened.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug)]
+pub enum AuditEntry<'a> {
+    /// People were asked about a call, or have answered.
+    Approval(&'a ApprovalStep),
+    /// A call has ended. `raw` is what the tool returned, where cleaning changed it; nobody else gets to see it, and it
+    /// may hold credentials.
+    Call {
+        /// Its record.
+        record: &'a Record,
+        /// What the tool returned, if that is not what the record holds.
+        raw: Option<&'a Value>,
+    },
+    /// A connection of a call has ended or was refused, or a name was.
+    Connection {
+        /// The record of the call.
+        record: &'a Record,
+        /// What was seen.
+        evidence: &'a Evidence,
+    },
+    /// A personality was put in force; at the start of a registry, its first.
+    Policy(&'a PolicyChange),
+}
+
+/// A step on the way to an approval.
+#[derive(Clone, Debug, Serialize)]
+pub struct ApprovalStep {
+    /// When, by the registry's clock.
+    #[serde(rename = "at_ms", serialize_with = "millis")]
+    pub at: Duration,
+    /// The number of the call.
+    pub call: u64,
+    /// The run.
+    pub run: Arc<str>,
+    /// The tool.
+    pub tool: String,
+    /// What was asked about.
+    pub digest: String,
+    /// `asked`, `approved`, `denied` or `pending`.
+    pub step: &'static str,
+    /// Who answered.
+    pub by: Vec<String>,
+    /// Why, where somebody said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A personality that was put in force.
+#[derive(Clone, Debug, Serialize)]
+pub struct PolicyChange {
+    /// When, by the registry's clock.
+    #[serde(rename = "at_ms", serialize_with = "millis")]
+    pub at: Duration,
+    /// The personality's name.
+    pub personality: Option<Arc<str>>,
+    /// SHA-256 over the personality.
+    pub digest: String,
+    /// Whether the registry has just been made.
+    pub start: bool,
+    /// The version of this library.
+    pub version: &'static str,
+}
+
+fn millis<S: serde::Serializer>(at: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(in_millis(*at))
+}
+
+fn in_millis(at: Duration) -> u64 {
+    u64::try_from(at.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Keeps what happened. An outcome that cannot be kept is withheld from the caller.
+pub trait AuditSink: Send + Sync {
+    /// Keeps entries in their order: all of them or none.
+    ///
+    /// # Errors
+    ///
+    /// Why they could not be kept.
+    fn append<'a>(&'a self, entries: &'a [AuditEntry<'a>]) -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// An entry as a store keeps it: the record that goes into the tree, and the outputs that lie beside it.
+#[derive(Clone, Debug)]
+pub struct AuditLine {
+    /// `approval`, `call`, `connection` or `policy`.
+    pub kind: &'static str,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// The run it belongs to.
+    pub run: Option<Arc<str>>,
+    /// The tool it is about.
+    pub tool: Option<Arc<str>>,
+    /// The code of what was not done.
+    pub code: Option<Code>,
+    /// The record, as one line of JSON. It holds the digests of the outputs, not the outputs of a call that was done.
+    pub record: String,
+    /// What the tool returned, if cleaning changed it.
+    pub raw: Option<String>,
+    /// What the caller saw.
+    pub clean: Option<String>,
+}
+
+impl AuditEntry<'_> {
+    /// Makes the line.
+    ///
+    /// # Errors
+    ///
+    /// Something that is no JSON, which would be a bug.
+    pub fn line(&self) -> Result<AuditLine, serde_json::Error> {
+        match self {
+            Self::Approval(step) => Ok(AuditLine {
+                run: Some(Arc::clone(&step.run)),
+                tool: Some(step.tool.as_str().into()),
+                ..plain("approval", step.at, serde_json::to_value(step)?)
+            }),
+            Self::Call { record, raw } => call(record, *raw),
+            Self::Connection { record, evidence } => {
+                let mut fields = Map::new();
+                fields.insert("at_ms".into(), json!(in_millis(record.at)));
+                fields.insert("call".into(), json!(record.call));
+                fields.insert("run".into(), json!(&*record.run));
+                fields.insert("tool".into(), json!(&*record.tool));
+                if let Value::Object(seen) = serde_json::to_value(evidence)? {
+                    fields.extend(seen);
+                }
+                Ok(AuditLine {
+                    run: Some(Arc::clone(&record.run)),
+                    tool: Some(Arc::clone(&record.tool)),
+                    code: match &evidence.verdict {
+                        ringfence_egress::Verdict::Refused { code, .. } => Some(*code),
+                        _ => None,
+                    },
+                    ..plain("connection", record.at, Value::Object(fields))
+                })
+            }
+            Self::Policy(change) => Ok(plain("policy", change.at, serde_json::to_value(change)?)),
+        }
+    }
+}
+
+fn plain(kind: &'static str, at: Duration, mut body: Value) -> AuditLine {
+    if let Value::Object(fields) = &mut body {
+        fields.insert("kind".into(), kind.into());
+    }
+    AuditLine {
+        kind,
+        at: in_millis(at),
+        run: None,
+        tool: None,
+        code: None,
+        record: body.to_string(),
+        raw: None,
+        clean: None,
+    }
+}
+
+/// The outputs of a call that was done lie beside its record, because raw ones may be deleted when their time is up.
+fn call(record: &Record, raw: Option<&Value>) -> Result<AuditLine, serde_json::Error> {
+    let mut body = serde_json::to_value(record)?;
+    let (mut clean, raw) = (None, raw.map(Value::to_string));
+    if let (Outcome::Done(_), Value::Object(fields)) = (record.outcome(), &mut body) {
+        clean = fields.remove("result").map(|result| result.to_string());
+        let digests =
+            OutputDigests::of(raw.as_deref().map(str::as_bytes), clean.as_deref().map(str::as_bytes));
+        fields.insert("outputs".into(), serde_json::to_value(digests)?);
+    }
+    Ok(AuditLine {
+        run: Some(Arc::clone(&record.run)),
+        tool: Some(Arc::clone(&record.tool)),
+        code: record.outcome().code(),
+        raw,
+        clean,
+        ..plain("call", record.at, body)
+    })
+}
+
+/// Entries in memory, newest last. Raw outputs are not kept.
+#[derive(Debug, Default)]
+pub struct MemoryAudit(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    records: Vec<Record>,
+    lines: Vec<String>,
+}
+
+impl MemoryAudit {
+    /// Returns the records of calls so far.
+    pub fn records(&self) -> Vec<Record> {
+        self.lock().records.clone()
+    }
+
+    /// Returns the records of calls so far and forgets everything.
+    pub fn take(&self) -> Vec<Record> {
+        std::mem::take(&mut *self.lock()).records
+    }
+
+    /// Returns everything else that was kept: approvals, connections and policies, as lines of JSON.
+    pub fn lines(&self) -> Vec<String> {
+        self.lock().lines.clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AuditSink for MemoryAudit {
+    fn append<'a>(&'a self, entries: &'a [AuditEntry<'a>]) -> BoxFuture<'a, Result<(), String>> {
+        let mut kept = self.lock();
+        for entry in entries {
+            match entry {
+                AuditEntry::Call { record, .. } => kept.records.push((*record).clone()),
+                other => match other.line() {
+                    Ok(line) => kept.lines.push(line.record),
+                    Err(error) => return ready(Err(error.to_string())).boxed(),
+                },
+            }
+        }
+        ready(Ok(())).boxed()
+    }
+}

@@ -1,0 +1,199 @@
+//! Why the database did not do what was asked.
+//!
+//! INVARIANT: no sentence holds a key, a value or a record; each names the file.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use ringfence::audit::{NoteError, ProofError};
+use ringfence::{Code, StoreError};
+use rusqlite::ErrorCode;
+
+/// Why the database did not do what was asked.
+#[non_exhaustive]
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SqliteError {
+    /// Another connection was in the way for too long.
+    #[error("the database `{}` is busy", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The thread that writes has ended.
+    #[error("the database `{}` is closed", path.display())]
+    Closed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// What is in the file does not fit together.
+    #[error("the database `{}` is damaged: {why}", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        why: String,
+    },
+    /// Anything else that SQLite says.
+    #[error("the database `{}` failed: {why}", path.display())]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        why: String,
+    },
+    /// An entry cannot be kept.
+    #[error("the entry cannot be kept: {why}")]
+    Entry {
+        /// Why not.
+        why: String,
+    },
+    /// A file that must be new is there already.
+    #[error("the file `{}` exists already", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("the file `{}` cannot be used: {why}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: ErrorKind,
+    },
+    /// The file is a database of another program, or none.
+    #[error("the file `{}` is not a database of ringfence", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no room.
+    #[error("there is no room on the disk for the database `{}`", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process has it open for writing.
+    #[error("another process holds the lock `{}`", path.display())]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// A newer version of ringfence has written it.
+    #[error("the database `{}` has version {found}, and this program knows versions up to {known}", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The newest version that is known.
+        known: i64,
+    },
+    /// A checkpoint cannot be made or is not believed.
+    #[error(transparent)]
+    Note(#[from] NoteError),
+    /// An older version has written it, and nothing may be written now.
+    #[error("the database `{}` has the old version {found} and must be opened for writing once", path.display())]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+    },
+    /// Whoever is handed the entries does not want more.
+    #[error("the entries cannot be written out: {0}")]
+    Output(ErrorKind),
+    /// Other users may read or write the file, or it is not a file.
+    #[error("the file `{}` is not a regular file of this user alone; it must have mode 600", path.display())]
+    Permissions {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A proof cannot be made.
+    #[error(transparent)]
+    Proof(#[from] ProofError),
+    /// The database was opened for reading.
+    #[error("the database `{}` was opened for reading only", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl SqliteError {
+    /// Returns the stable code.
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::Busy { .. }
+            | Self::Closed { .. }
+            | Self::Corrupt { .. }
+            | Self::Database { .. }
+            | Self::File { .. }
+            | Self::Locked { .. }
+            | Self::ReadOnly { .. } => Code::NotAvailable,
+            Self::Entry { .. } | Self::Output(_) => Code::AuditFailed,
+            Self::Exists { .. }
+            | Self::Foreign { .. }
+            | Self::Newer { .. }
+            | Self::Older { .. }
+            | Self::Permissions { .. } => Code::InputInvalid,
+            Self::Full { .. } => Code::LimitExceeded,
+            Self::Note(error) => error.code(),
+            Self::Proof(error) => error.code(),
+        }
+    }
+
+    /// Says what SQLite's error means for the file.
+    pub(super) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
+            Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt { path, why: "its pages are malformed".into() },
+            Some(ErrorCode::DiskFull) => Self::Full { path },
+            Some(ErrorCode::NotADatabase) => Self::Foreign { path },
+            Some(_) => Self::Database { path, why: error.to_string() },
+            // A value has another type than its column, or a row is not there.
+            None => Self::Corrupt { path, why: error.to_string() },
+        }
+    }
+
+    /// Says what an error of the operating system means for the file.
+    pub(super) fn from_io(path: &Path, error: &std::io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::AlreadyExists => Self::Exists { path: path.to_owned() },
+            ErrorKind::StorageFull => Self::Full { path: path.to_owned() },
+            why => Self::File { path: path.to_owned(), why },
+        }
+    }
+}
+
+impl From<SqliteError> for StoreError {
+    fn from(error: SqliteError) -> Self {
+        Self::Unreachable(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_sqlite_means() {
+        #[rustfmt::skip]
+        let cases = [
+            // result code of SQLite   sentence                                               code
+            (5,                        "the database `/x.db` is busy",                        Code::NotAvailable),
+            (11,                       "the database `/x.db` is damaged: its pages are malformed", Code::NotAvailable),
+            (13,                       "there is no room on the disk for the database `/x.db`", Code::LimitExceeded),
+            (26,                       "the file `/x.db` is not a database of ringfence",     Code::InputInvalid),
+            (10,                       "the database `/x.db` failed: Error code 10: disk I/O error",         Code::NotAvailable),
+        ];
+        for (number, sentence, code) in cases {
+            let error = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(number), None);
+            let error = SqliteError::from_sqlite(Path::new("/x.db"), &error);
+            assert_eq!((error.to_string().as_str(), error.code()), (sentence, code));
+        }
+        let full = SqliteError::from_io(Path::new("/x.db"), &ErrorKind::StorageFull.into());
+        assert_eq!(full.code(), Code::LimitExceeded);
+    }
+}

@@ -1,0 +1,151 @@
+//! The log as the writer sees it: entries, complete nodes and the frontier, always in one transaction.
+//!
+//! INVARIANT: the frontier in its row has as many leaves as there are positions, and its hashes are the stored ones.
+
+use std::path::Path;
+
+use ringfence::audit::{AuditLine, Frontier, Hash, NodeId};
+use rusqlite::{Connection, OptionalExtension as _, Transaction};
+
+use super::error::SqliteError;
+
+/// The largest record and the largest output that are kept; nothing larger could be verified.
+const LIMIT: usize = 64 << 20;
+
+/// A line with its hash.
+pub(super) struct Line {
+    line: AuditLine,
+    leaf: Hash,
+}
+
+impl Line {
+    /// Hashes a line, on the thread of whoever appends it.
+    pub(super) fn new(line: AuditLine) -> Result<Self, SqliteError> {
+        let lengths = [Some(&line.record), line.raw.as_ref(), line.clean.as_ref()];
+        if lengths.into_iter().flatten().any(|text| text.len() > LIMIT) {
+            return Err(SqliteError::Entry { why: format!("it is larger than {LIMIT} bytes") });
+        }
+        let leaf = Hash::leaf(line.record.as_bytes());
+        Ok(Self { line, leaf })
+    }
+
+    /// Returns about how much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        self.line.record.len() + length(&self.line.raw) + length(&self.line.clean)
+    }
+}
+
+/// Appends one line, and the nodes that it completes.
+pub(super) fn append(
+    transaction: &Transaction<'_>,
+    frontier: &mut Frontier,
+    Line { line, leaf }: &Line,
+) -> rusqlite::Result<()> {
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO entry (position, at_ms, kind, run, tool, code, leaf, record, raw, clean)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?;
+    insert.execute((
+        frontier.size(),
+        i64::try_from(line.at).unwrap_or(i64::MAX),
+        line.kind,
+        line.run.as_deref(),
+        line.tool.as_deref(),
+        line.code.map(ringfence::Code::as_str),
+        leaf.as_bytes(),
+        &line.record,
+        &line.raw,
+        &line.clean,
+    ))?;
+    let mut insert =
+        transaction.prepare_cached("INSERT INTO node (level, position, hash) VALUES (?1, ?2, ?3)")?;
+    for node in frontier.append(*leaf) {
+        insert.execute((node.id.level(), node.id.index(), node.hash.as_bytes()))?;
+    }
+    Ok(())
+}
+
+/// Keeps where the log stands.
+pub(super) fn keep_frontier(transaction: &Transaction<'_>, frontier: &Frontier) -> rusqlite::Result<()> {
+    let mut update =
+        transaction.prepare_cached("INSERT OR REPLACE INTO frontier (one, bytes) VALUES (1, ?1)")?;
+    update.execute([frontier.to_bytes()]).map(drop)
+}
+
+/// Keeps a checkpoint; the same one is kept once.
+pub(super) fn keep_checkpoint(transaction: &Transaction<'_>, size: u64, note: &str) -> rusqlite::Result<()> {
+    let mut insert = transaction
+        .prepare_cached("INSERT INTO checkpoint (size, note) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+    insert.execute((size, note)).map(drop)
+}
+
+/// Reads where the log stands, and refuses a frontier that does not fit the entries and the nodes.
+pub(super) fn frontier(connection: &Connection, path: &Path) -> Result<Frontier, SqliteError> {
+    let failed = |error| SqliteError::from_sqlite(path, &error);
+    let corrupt = |why: String| SqliteError::Corrupt { path: path.to_owned(), why };
+    let frontier = claimed_frontier(connection, path)?;
+    let size = size(connection).map_err(failed)?;
+    if frontier.size() != size {
+        return Err(corrupt(format!("its tree is over {} entries and it has {size}", frontier.size())));
+    }
+    let needed = Frontier::needed(size).map_err(|error| corrupt(error.to_string()))?;
+    for (id, &hash) in needed.into_iter().zip(frontier.nodes()) {
+        if node(connection, id).map_err(failed)? != Some(hash) {
+            return Err(corrupt(format!("node {} of level {} is not in its tree", id.index(), id.level())));
+        }
+    }
+    Ok(frontier)
+}
+
+/// Reads the frontier as it is written.
+pub(super) fn claimed_frontier(connection: &Connection, path: &Path) -> Result<Frontier, SqliteError> {
+    let bytes: Vec<u8> = connection
+        .query_row("SELECT bytes FROM frontier", [], |row| row.get(0))
+        .map_err(|error| SqliteError::from_sqlite(path, &error))?;
+    Frontier::from_bytes(&bytes)
+        .map_err(|error| SqliteError::Corrupt { path: path.to_owned(), why: error.to_string() })
+}
+
+/// Returns the number of positions: one more than the last.
+pub(super) fn size(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.query_row("SELECT ifnull(max(position), -1) + 1 FROM entry", [], |row| row.get(0))
+}
+
+/// Returns the hash that is stored for a node.
+pub(super) fn node(connection: &Connection, id: NodeId) -> rusqlite::Result<Option<Hash>> {
+    let found: Option<[u8; 32]> = if id.level() == 0 {
+        let mut select = connection.prepare_cached("SELECT leaf FROM entry WHERE position = ?1")?;
+        select.query_row([id.index()], |row| row.get(0)).optional()?
+    } else {
+        let mut select =
+            connection.prepare_cached("SELECT hash FROM node WHERE level = ?1 AND position = ?2")?;
+        select.query_row((id.level(), id.index()), |row| row.get(0)).optional()?
+    };
+    Ok(found.map(Hash::from_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_could_not_be_verified() {
+        let text = |length| Some("x".repeat(length));
+        #[rustfmt::skip]
+        let cases = [
+            // record     raw               clean             kept
+            (LIMIT,       None,             None,             true),
+            (LIMIT + 1,   None,             None,             false),
+            (2,           text(LIMIT),      None,             true),
+            (2,           text(LIMIT + 1),  None,             false),
+            (2,           None,             text(LIMIT + 1),  false),
+        ];
+        for (record, raw, clean, kept) in cases {
+            let record = "x".repeat(record);
+            let line =
+                AuditLine { kind: "call", at: 0, run: None, tool: None, code: None, record, raw, clean };
+            assert_eq!(Line::new(line).is_ok(), kept);
+        }
+    }
+}

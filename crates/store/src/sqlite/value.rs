@@ -1,0 +1,259 @@
+//! Keys and values by namespace.
+//!
+//! INVARIANT: the rules are those of [`MemoryStore`](ringfence::MemoryStore); one suite of tests runs on both.
+
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use ringfence::{Store, StoreError};
+use rusqlite::{Connection, OptionalExtension as _, Transaction};
+
+use super::SqliteStore;
+use super::error::SqliteError;
+use super::writer::{Change, Done};
+
+/// How many keys one namespace may hold.
+const MAX_KEYS: u64 = 100_000;
+/// How many bytes of keys and values one namespace may hold.
+const MAX_BYTES: u64 = 64 << 20;
+/// How many expired values one sweep removes, so that nobody waits long for it.
+const SWEPT: u64 = 1_000;
+
+/// A value to be stored.
+pub(super) struct Value {
+    space: String,
+    key: String,
+    value: String,
+    ttl: Option<Duration>,
+}
+
+impl Value {
+    /// Returns what it counts for in its namespace.
+    pub(super) const fn bytes(&self) -> usize {
+        self.key.len() + self.value.len()
+    }
+}
+
+impl Store for SqliteStore {
+    fn get<'a>(
+        &'a self,
+        namespace: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        let (space, key) = (namespace.to_owned(), key.to_owned());
+        self.reading(move |connection, now| {
+            let mut select = connection.prepare_cached(
+                "SELECT value FROM value
+                 WHERE space = ?1 AND key = ?2 AND (until_us IS NULL OR until_us > ?3)",
+            )?;
+            select.query_row((space, key, now), |row| row.get(0)).optional()
+        })
+    }
+
+    fn set<'a>(
+        &'a self,
+        namespace: &'a str,
+        key: &'a str,
+        value: &'a str,
+        ttl: Option<Duration>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move {
+            StoreError::check(key, value)?;
+            let (space, key, value) = (namespace.to_owned(), key.to_owned(), value.to_owned());
+            self.changing(Change::Set(Value { space, key, value, ttl })).await
+        }
+        .boxed()
+    }
+
+    fn delete<'a>(&'a self, namespace: &'a str, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.changing(Change::Delete { space: namespace.to_owned(), key: key.to_owned() }).boxed()
+    }
+
+    fn list<'a>(
+        &'a self,
+        namespace: &'a str,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        let (space, prefix) = (namespace.to_owned(), prefix.to_owned());
+        self.reading(move |connection, now| {
+            let mut select = connection.prepare_cached(
+                "SELECT key, until_us IS NULL OR until_us > ?3 FROM value
+                 WHERE space = ?1 AND key >= ?2 ORDER BY key",
+            )?;
+            let mut rows = select.query((space, &prefix, now))?;
+            let mut keys = Vec::new();
+            while let Some(row) = rows.next()? {
+                let key: String = row.get(0)?;
+                if !key.starts_with(&prefix) {
+                    break;
+                }
+                if row.get(1)? {
+                    keys.push(key);
+                }
+            }
+            Ok(keys)
+        })
+    }
+
+    fn clear<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.changing(Change::Clear { space: namespace.to_owned() }).boxed()
+    }
+}
+
+impl SqliteStore {
+    /// Has a change committed, and says what the rules say of it.
+    async fn changing(&self, change: Change) -> Result<(), StoreError> {
+        match self.change(change).await? {
+            Done::Refused(error) => Err(error),
+            Done::Frontier(_) | Done::Kept => Ok(()),
+        }
+    }
+
+    /// Reads on a thread that may block.
+    fn reading<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection, i64) -> rusqlite::Result<T> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, StoreError>> {
+        let store = self.clone();
+        async move {
+            let closed = SqliteError::Closed { path: store.path().to_owned() };
+            let read = move || {
+                let now = micros(store.0.clock.now());
+                store.0.readers.with(|connection| read(connection, now).map_err(|error| store.failed(&error)))
+            };
+            let found = tokio::task::spawn_blocking(read).await.unwrap_or(Err(closed));
+            found.map_err(StoreError::from)
+        }
+        .boxed()
+    }
+}
+
+/// Stores a value, or says that the namespace is full.
+pub(super) fn set(
+    transaction: &Transaction<'_>,
+    value: &Value,
+    now: Duration,
+) -> rusqlite::Result<Result<(), StoreError>> {
+    if !fits(transaction, value)? {
+        // What has expired goes when the namespace is full, and nothing else does.
+        transaction
+            .prepare_cached("DELETE FROM value WHERE space = ?1 AND until_us <= ?2")?
+            .execute((&value.space, micros(now)))?;
+        if !fits(transaction, value)? {
+            return Ok(Err(StoreError::Full));
+        }
+    }
+    delete(transaction, &value.space, &value.key)?;
+    let until = value.ttl.map(|ttl| micros_up(now.saturating_add(ttl)));
+    transaction
+        .prepare_cached("INSERT INTO value (space, key, value, bytes, until_us) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute((&value.space, &value.key, &value.value, value.bytes(), until))?;
+    Ok(Ok(()))
+}
+
+/// Removes a key.
+pub(super) fn delete(transaction: &Transaction<'_>, space: &str, key: &str) -> rusqlite::Result<()> {
+    let mut delete = transaction.prepare_cached("DELETE FROM value WHERE space = ?1 AND key = ?2")?;
+    delete.execute((space, key)).map(drop)
+}
+
+/// Drops a namespace.
+pub(super) fn clear(transaction: &Transaction<'_>, space: &str) -> rusqlite::Result<()> {
+    transaction.prepare_cached("DELETE FROM value WHERE space = ?1")?.execute([space]).map(drop)
+}
+
+/// Removes some of what has expired.
+pub(super) fn sweep(connection: &mut Connection, now: Duration) -> rusqlite::Result<()> {
+    let expired: bool = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM value WHERE until_us <= ?1)")?
+        .query_row([micros(now)], |row| row.get(0))?;
+    if expired {
+        connection
+            .prepare_cached(
+                "DELETE FROM value WHERE id IN (SELECT id FROM value WHERE until_us <= ?1 LIMIT ?2)",
+            )?
+            .execute((micros(now), SWEPT))?;
+    }
+    Ok(())
+}
+
+/// Says whether there is room for a value in place of the one that is there.
+fn fits(transaction: &Transaction<'_>, value: &Value) -> rusqlite::Result<bool> {
+    let (keys, bytes): (u64, u64) = transaction
+        .prepare_cached("SELECT keys, bytes FROM space WHERE name = ?1")?
+        .query_row([&value.space], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?
+        .unwrap_or_default();
+    let old: Option<u64> = transaction
+        .prepare_cached("SELECT bytes FROM value WHERE space = ?1 AND key = ?2")?
+        .query_row((&value.space, &value.key), |row| row.get(0))
+        .optional()?;
+    let new = u64::try_from(value.bytes()).unwrap_or(u64::MAX);
+    let keys = keys.saturating_add(u64::from(old.is_none()));
+    let bytes = bytes.saturating_sub(old.unwrap_or_default()).saturating_add(new);
+    Ok(keys <= MAX_KEYS && bytes <= MAX_BYTES)
+}
+
+/// Returns a time in whole microseconds, those begun not counted.
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// Returns a time in whole microseconds, one begun counted, so that nothing expires early.
+fn micros_up(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos().div_ceil(1_000)).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::{file, schema};
+
+    fn value(space: &str, key: u64, ttl: Option<Duration>) -> Value {
+        Value { space: space.into(), key: key.to_string(), value: String::new(), ttl }
+    }
+
+    fn count(connection: &Connection, sql: &str) -> u64 {
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn sweeps_a_bounded_part_and_keeps_count() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.db");
+        file::create(&path).unwrap();
+        let mut connection = schema::writer(&path).unwrap();
+        let transaction = connection.transaction().unwrap();
+        for key in 0..SWEPT + 10 {
+            set(&transaction, &value("a", key, Some(Duration::from_secs(1))), Duration::ZERO)
+                .unwrap()
+                .unwrap();
+        }
+        set(&transaction, &value("b", 0, None), Duration::ZERO).unwrap().unwrap();
+        transaction.commit().unwrap();
+        for (seconds, left) in [(0, SWEPT + 11), (1, 11), (1, 1), (9, 1)] {
+            sweep(&mut connection, Duration::from_secs(seconds)).unwrap();
+            assert_eq!(count(&connection, "SELECT count(*) FROM value"), left);
+            assert_eq!(count(&connection, "SELECT sum(keys) FROM space"), left);
+        }
+        assert_eq!(count(&connection, "SELECT count(*) FROM space"), 1);
+    }
+
+    #[test]
+    fn counts_keys() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.db");
+        file::create(&path).unwrap();
+        let mut connection = schema::writer(&path).unwrap();
+        let transaction = connection.transaction().unwrap();
+        let put = |key, ttl| set(&transaction, &value("a", key, ttl), Duration::ZERO).unwrap();
+        put(0, None).unwrap();
+        put(1, Some(Duration::ZERO)).unwrap();
+        transaction.execute("UPDATE space SET keys = ?1", [MAX_KEYS]).unwrap();
+        put(0, None).unwrap();
+        // The one that has expired makes room for one.
+        put(2, None).unwrap();
+        assert_eq!(put(3, None), Err(StoreError::Full));
+    }
+}

@@ -1,0 +1,157 @@
+//! Entries go in, and come out as they went in.
+
+use std::collections::BTreeMap;
+
+use ringfence_store::{Filter, Stored};
+use serde_json::Value;
+
+use super::*;
+
+#[tokio::test]
+async fn keeps_a_call_with_its_outputs() {
+    let bench = Bench::new();
+    let store = bench.open();
+    call(&store).await;
+    append(&store, "run-2", 0..3).await;
+    let note = store.sign(&key(), ORIGIN).unwrap();
+    assert_eq!(store.checkpoints().unwrap(), [(5, note.to_string())]);
+    // The same checkpoint is kept once.
+    store.sign(&key(), ORIGIN).unwrap();
+    assert_eq!(store.checkpoints().unwrap().len(), 1);
+
+    let all = store.entries(&Filter::default(), 0, 100).unwrap();
+    let kinds: Vec<_> = all.iter().map(|stored| stored.kind.as_str()).collect();
+    assert_eq!(kinds, ["policy", "call", "approval", "approval", "approval"]);
+    let done = &all[1];
+    assert_eq!((done.index, done.tool.as_deref(), done.run.as_deref()), (1, Some("echo"), Some("run-1")));
+    assert!(done.raw.is_some() && done.clean.is_some() && done.raw != done.clean, "{done:?}");
+    assert_eq!(store.entry(1).unwrap().as_ref(), Some(done));
+    assert_eq!(store.entry(5).unwrap(), None);
+    assert_eq!(store.entry(u64::MAX).unwrap(), None);
+
+    let verified = store.verify(&log(), 0, None).unwrap();
+    assert!(verified.is_intact(), "{verified:?}");
+    assert_eq!((verified.records, verified.proven, verified.agreeing), (5, 5, 1));
+
+    let mut exported = Vec::new();
+    let mut each = |stored: &Stored| {
+        exported.push(stored.clone());
+        Ok(())
+    };
+    let count = store.export(&mut each).unwrap();
+    assert_eq!((count, exported), (5, all));
+    let stopped = store.export(&mut |_| Err(std::io::ErrorKind::BrokenPipe.into()));
+    assert_eq!(stopped.unwrap_err().to_string(), "the entries cannot be written out: broken pipe");
+}
+
+#[tokio::test]
+async fn finds_what_is_asked_for() {
+    let bench = Bench::new();
+    let store = bench.open();
+    append(&store, "a", 0..4).await;
+    append(&store, "b", 0..4).await;
+    let text = |text: &str| Some(text.to_owned());
+    let all = Filter::default();
+    #[rustfmt::skip]
+    let cases = [
+        (all.clone(),                                                      0,        100, vec![0, 1, 2, 3, 4, 5, 6, 7]),
+        (all.clone(),                                                      2,        3,   vec![2, 3, 4]),
+        (all.clone(),                                                      8,        3,   vec![]),
+        (all.clone(),                                                      u64::MAX, 3,   vec![]),
+        (all.clone(),                                                      0,        0,   vec![]),
+        (Filter { run: text("b"), ..all.clone() },                         0,        2,   vec![4, 5]),
+        (Filter { run: text("b"), ..all.clone() },                         6,        100, vec![6, 7]),
+        (Filter { run: text("' OR 1 --"), ..all.clone() },                 0,        100, vec![]),
+        (Filter { kind: text("call"), ..all.clone() },                     0,        100, vec![]),
+        (Filter { tool: text("pay"), run: text("a"), ..all.clone() },      3,        100, vec![3]),
+        (Filter { code: text("FORBIDDEN"), ..all.clone() },                0,        100, vec![]),
+        (Filter { since_ms: Some(1_003), ..all.clone() },                  0,        100, vec![3, 7]),
+        (Filter { since_ms: Some(1_001), until_ms: Some(1_002), ..all.clone() }, 0,  100, vec![1, 5]),
+        (Filter { until_ms: Some(u64::MAX), ..all },                       6,        100, vec![6, 7]),
+    ];
+    for (filter, from, most, expected) in cases {
+        let found = store.entries(&filter, from, most).unwrap();
+        let found: Vec<_> = found.iter().map(|stored| stored.index).collect();
+        assert_eq!(found, expected, "{filter:?} {from} {most}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_callers_share_transactions_and_keep_their_order() {
+    const TASKS: u64 = 64;
+    const EACH: u64 = 20;
+    let bench = Bench::new();
+    let store = bench.open();
+    let tasks: Vec<_> = (0..TASKS)
+        .map(|task| {
+            let store = store.clone();
+            tokio::spawn(async move { append(&store, &format!("run-{task}"), 0..EACH).await })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(store.size().unwrap(), TASKS * EACH);
+    assert!(store.transactions() < TASKS * EACH / 2, "{} transactions", store.transactions());
+
+    let mut seen = BTreeMap::<String, Vec<u64>>::new();
+    for stored in store.entries(&Filter::default(), 0, usize::MAX).unwrap() {
+        let record: Value = serde_json::from_str(&stored.record).unwrap();
+        seen.entry(stored.run.unwrap()).or_default().push(record["call"].as_u64().unwrap());
+    }
+    assert_eq!(seen.len(), 64);
+    assert!(seen.values().all(|calls| calls.iter().copied().eq(0..EACH)), "{seen:?}");
+    store.sign(&key(), ORIGIN).unwrap();
+    assert!(store.verify(&log(), 0, None).unwrap().is_intact());
+}
+
+#[tokio::test]
+async fn goes_on_with_the_tree_after_reopening() {
+    let bench = Bench::new();
+    for round in 0..5 {
+        let store = bench.open();
+        assert_eq!(store.size().unwrap(), round * 7);
+        append(&store, "run", 0..7).await;
+        store.sign(&key(), ORIGIN).unwrap();
+    }
+    let verified = bench.read().verify(&log(), 0, None).unwrap();
+    assert!(verified.is_intact(), "{verified:?}");
+    assert_eq!((verified.records, verified.agreeing), (35, 5));
+}
+
+#[tokio::test]
+async fn a_failed_transaction_keeps_nothing_and_the_next_goes_on() {
+    let bench = Bench::new();
+    let store = bench.open();
+    append(&store, "run", 0..3).await;
+    bench.sql(
+        "CREATE TRIGGER stop BEFORE INSERT ON entry WHEN new.run = 'bad'
+         BEGIN SELECT raise(ABORT, 'stopped'); END",
+    );
+    let (good, bad) = (step("good", 1), step("bad", 1));
+    let batch = [AuditEntry::Approval(&good), AuditEntry::Approval(&bad)];
+    let error = store.append(&batch).await.unwrap_err();
+    assert!(error.ends_with("failed: stopped"), "{error}");
+    append(&store, "run", 3..6).await;
+    store.sign(&key(), ORIGIN).unwrap();
+    assert_eq!(store.size().unwrap(), 6);
+    assert!(store.verify(&log(), 0, None).unwrap().is_intact());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_than_may_wait_gets_through_in_turn() {
+    let bench = Bench::new();
+    let store = bench.open();
+    let reason = "x".repeat(4 << 20);
+    let tasks: Vec<_> = (0..17)
+        .map(|call| {
+            let (store, step) =
+                (store.clone(), ApprovalStep { reason: Some(reason.clone()), ..step("run", call) });
+            tokio::spawn(async move { store.append(&[AuditEntry::Approval(&step)]).await })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    assert_eq!(store.size().unwrap(), 17);
+}

@@ -1,0 +1,132 @@
+//! Which files are opened, by whom, and how they are copied.
+
+use std::fs::{Permissions, set_permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use ringfence::Store as _;
+use ringfence_store::SqliteError;
+
+use super::*;
+
+fn mode(path: &std::path::Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn every_file_is_private() {
+    let bench = Bench::new();
+    let store = bench.open();
+    append(&store, "run", 0..1).await;
+    let files: Vec<_> =
+        std::fs::read_dir(bench.directory.path()).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files.len(), 4, "{files:?}"); // the database, its log, its index, the lock
+    assert!(files.iter().all(|file| mode(file) == 0o600), "{files:?}");
+}
+
+#[tokio::test]
+async fn refuses_what_others_reach() {
+    for (mode, admitted) in [(0o600, true), (0o640, true), (0o604, false), (0o620, false), (0o602, false)] {
+        let bench = Bench::new();
+        drop(bench.open());
+        set_permissions(bench.path(), Permissions::from_mode(mode)).unwrap();
+        for opened in [SqliteStore::open(&bench.path()), SqliteStore::open_read_only(&bench.path())] {
+            assert_eq!(opened.is_ok(), admitted, "{mode:o}");
+            let Err(error) = opened else { continue };
+            assert!(error.to_string().ends_with("must have mode 600"), "{error}");
+        }
+    }
+    let bench = Bench::new();
+    drop(bench.open());
+    let link = bench.directory.path().join("link.db");
+    symlink(bench.path(), &link).unwrap();
+    assert!(matches!(SqliteStore::open(&link), Err(SqliteError::Permissions { .. })));
+    assert!(matches!(SqliteStore::open(bench.directory.path()), Err(SqliteError::Permissions { .. })));
+}
+
+#[test]
+fn does_not_write_to_a_file_of_another_user() {
+    let bench = Bench::new();
+    drop(bench.open());
+    if std::os::unix::fs::chown(bench.path(), Some(12_345), None).is_err() {
+        println!("not tried: only root can give a file away");
+        return;
+    }
+    assert!(matches!(SqliteStore::open(&bench.path()), Err(SqliteError::Permissions { .. })));
+    assert_eq!(bench.read().size().unwrap(), 0);
+}
+
+#[tokio::test]
+async fn refuses_files_that_are_not_ours() {
+    #[rustfmt::skip]
+    let cases = [
+        ("PRAGMA user_version = 2",                    "has version 2, and this program knows versions up to 1"),
+        ("PRAGMA application_id = 7",                  "is not a database of ringfence"),
+        ("PRAGMA user_version = 0",                    "is not a database of ringfence"),
+        ("PRAGMA user_version = -1",                   "is not a database of ringfence"),
+    ];
+    for (sql, end) in cases {
+        let bench = Bench::new();
+        drop(bench.open());
+        bench.sql(sql);
+        for opened in [SqliteStore::open(&bench.path()), SqliteStore::open_read_only(&bench.path())] {
+            let error = opened.unwrap_err().to_string();
+            assert!(error.ends_with(end), "{sql}: {error}");
+        }
+    }
+    let bench = Bench::new();
+    bench.sql("CREATE TABLE theirs (x)");
+    set_permissions(bench.path(), Permissions::from_mode(0o600)).unwrap();
+    assert!(matches!(SqliteStore::open(&bench.path()), Err(SqliteError::Foreign { .. })));
+    std::fs::write(bench.path(), "not a database, but long enough to look at it").unwrap();
+    assert!(matches!(SqliteStore::open(&bench.path()), Err(SqliteError::Foreign { .. })));
+    let nothing = bench.directory.path().join("nothing.db");
+    assert!(matches!(SqliteStore::open_read_only(&nothing), Err(SqliteError::File { .. })));
+}
+
+#[tokio::test]
+async fn one_writer_and_many_readers() {
+    let bench = Bench::new();
+    let store = bench.open();
+    let error = SqliteStore::open(&bench.path()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("another process holds the lock `") && error.ends_with("ringfence.db.lock`"),
+        "{error}"
+    );
+
+    let reader = bench.read();
+    append(&store, "run", 0..3).await;
+    store.set("space", "key", "value", None).await.unwrap();
+    assert_eq!(reader.size().unwrap(), 3);
+    assert_eq!(reader.get("space", "key").await.unwrap().as_deref(), Some("value"));
+    assert!(reader.verify(&log(), 3, None).unwrap().is_intact());
+    assert!(matches!(reader.sign(&key(), ORIGIN), Err(SqliteError::ReadOnly { .. })));
+    assert!(reader.set("space", "key", "other", None).await.is_err());
+    assert!(reader.append(&[AuditEntry::Approval(&step("run", 4))]).await.is_err());
+
+    let clone = store.clone();
+    drop(store);
+    assert!(SqliteStore::open(&bench.path()).is_err());
+    drop(clone);
+    append(&bench.open(), "run", 3..4).await;
+    assert_eq!(reader.size().unwrap(), 4);
+}
+
+#[tokio::test]
+async fn a_copy_is_a_database_of_its_own() {
+    let bench = Bench::new();
+    let store = bench.open();
+    append(&store, "run", 0..100).await;
+    store.sign(&key(), ORIGIN).unwrap();
+    let copy = bench.directory.path().join("copy.db");
+    store.backup(&copy).unwrap();
+    assert!(matches!(store.backup(&copy), Err(SqliteError::Exists { .. })));
+    assert_eq!(mode(&copy), 0o600);
+    assert!(!bench.directory.path().join("copy.db-wal").exists());
+    append(&store, "run", 100..101).await;
+
+    let copied = SqliteStore::open(&copy).unwrap();
+    assert_eq!(copied.size().unwrap(), 100);
+    assert!(copied.verify(&log(), 0, None).unwrap().is_intact());
+    append(&copied, "other", 0..1).await;
+    assert_eq!((copied.size().unwrap(), store.size().unwrap()), (101, 101));
+}

@@ -1,0 +1,95 @@
+//! Whoever changes the file is found out.
+
+use super::*;
+
+/// The words of what a verification finds.
+fn words(bench: &Bench, tail: u64) -> Vec<&'static str> {
+    let verified = bench.read().verify(&log(), tail, None).unwrap();
+    verified.findings.iter().map(ringfence::audit::Finding::word).collect()
+}
+
+#[tokio::test]
+async fn finds_every_change() {
+    const SWAP: &str = "UPDATE entry SET position = -1 WHERE position = 3;
+        UPDATE entry SET position = 3 WHERE position = 4; UPDATE entry SET position = 4 WHERE position = -1;";
+    let rehash = "UPDATE entry SET record = (SELECT record FROM entry WHERE position = 2),
+        leaf = (SELECT leaf FROM entry WHERE position = 2) WHERE position = 5";
+    let exchange = "CREATE TEMP TABLE old AS SELECT position, record FROM entry;
+        UPDATE entry SET record = (SELECT record FROM old WHERE old.position = 7 - entry.position)
+        WHERE position IN (3, 4)";
+    #[rustfmt::skip]
+    let cases = [
+        // change                                                             first word
+        ("SELECT 1",                                                          None),
+        ("UPDATE entry SET raw = NULL",                                       None), // its time is up
+        ("UPDATE entry SET record = replace(record, 'pay', 'buy') WHERE position = 3", Some("edited")),
+        ("UPDATE entry SET record = CAST(x'ff' AS TEXT) WHERE position = 3",  Some("edited")),
+        ("UPDATE entry SET leaf = x'00' WHERE position = 3",                  Some("edited")),
+        ("DELETE FROM entry WHERE position = 3",                              Some("missing")),
+        ("DELETE FROM entry WHERE position = 0",                              Some("missing")),
+        ("DELETE FROM entry WHERE position > 6",                              Some("truncated")),
+        ("DELETE FROM entry",                                                 Some("truncated")),
+        ("UPDATE entry SET raw = clean, clean = raw WHERE position = 1",      Some("swapped")),
+        ("UPDATE entry SET clean = '\"x\"' WHERE position = 1",               Some("swapped")),
+        ("UPDATE entry SET clean = '\"x\"' WHERE position = 4",               Some("swapped")),
+        (SWAP,                                                                Some("forked")),
+        (rehash,                                                              Some("forked")),
+        ("UPDATE entry SET position = -5 WHERE position = 3",                 Some("missing")),
+        (exchange,                                                            Some("reordered")),
+        ("UPDATE checkpoint SET note = replace(note, 'log', 'lag')",          Some("unsigned")),
+        ("UPDATE checkpoint SET note = CAST(x'ff' AS TEXT)",                  Some("unsigned")),
+        ("DELETE FROM checkpoint",                                            Some("unsigned")),
+    ];
+    for (sql, expected) in cases {
+        let bench = Bench::new();
+        let store = bench.open();
+        call(&store).await;
+        append(&store, "run", 0..8).await;
+        store.sign(&key(), ORIGIN).unwrap();
+        drop(store);
+        bench.sql(sql);
+        let found = words(&bench, 0);
+        assert_eq!(found.first().copied(), expected, "{sql}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_cut_that_hides_its_traces_shows_against_a_checkpoint_kept_elsewhere() {
+    let bench = Bench::new();
+    let store = bench.open();
+    append(&store, "run", 0..4).await;
+    store.sign(&key(), ORIGIN).unwrap();
+    drop(store);
+    let early = std::fs::read(bench.path()).unwrap();
+    let store = bench.open();
+    append(&store, "run", 4..9).await;
+    let kept = log().open(&store.sign(&key(), ORIGIN).unwrap()).unwrap();
+    drop(store);
+
+    std::fs::write(bench.path(), early).unwrap();
+    assert!(words(&bench, 0).is_empty());
+    let verified = bench.read().verify(&log(), 0, Some(&kept)).unwrap();
+    assert_eq!(verified.findings[0].word(), "truncated");
+}
+
+#[tokio::test]
+async fn does_not_go_on_with_a_tree_that_does_not_fit() {
+    #[rustfmt::skip]
+    let cases = [
+        ("DELETE FROM entry WHERE position > 3",               "its tree is over 6 entries and it has 4"),
+        ("UPDATE frontier SET bytes = x'0000000000000000'",    "its tree is over 0 entries and it has 6"),
+        ("UPDATE frontier SET bytes = x'00'",                  "1 bytes are no frontier"),
+        ("DELETE FROM frontier",                               "Query returned no rows"),
+        ("UPDATE node SET hash = zeroblob(32) WHERE level = 2", "node 0 of level 2 is not in its tree"),
+        ("DELETE FROM node",                                   "node 0 of level 2 is not in its tree"),
+    ];
+    for (sql, why) in cases {
+        let bench = Bench::new();
+        let store = bench.open();
+        append(&store, "run", 0..6).await;
+        drop(store);
+        bench.sql(sql);
+        let error = SqliteStore::open(&bench.path()).unwrap_err().to_string();
+        assert!(error.contains("is damaged: ") && error.ends_with(why), "{sql}: {error}");
+    }
+}
