@@ -92,10 +92,12 @@ fn a_toolbox_runs_commands_in_the_sandbox() {
     {"ok":false,"code":"execution_failed","error":"exit code 1: cat: /etc/hostname: No such file or directory"}
     exit 1
     "#);
-    insta::assert_snapshot!(bench.ringfence(&["call", "slow"]), @r#"
-    {"ok":false,"code":"execution_failed","error":"DEADLINE_EXCEEDED: the tool did not end within 0.3 seconds","refusal":"DEADLINE_EXCEEDED"}
-    exit 1
-    "#);
+    // The pipeline and the sandbox watch the same limit, and either may be the first to end it.
+    let slow = bench.ringfence(&["call", "slow"]);
+    let first = "DEADLINE_EXCEEDED: the tool did not end within 0.3 seconds";
+    let other = "LIMIT_EXCEEDED: the command ran into its limit `wall`";
+    assert!(slow.contains(first) || slow.contains(other), "{slow}");
+    assert!(slow.ends_with("exit 1"), "{slow}");
     let audit = ["call", "search", r#"{"pattern": "shop"}"#, "--audit", "audit.jsonl"];
     bench.ringfence(&audit);
     let record: serde_json::Value =
