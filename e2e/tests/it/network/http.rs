@@ -39,7 +39,9 @@ where
             return echo(stream, pages).await;
         }
         let answer = block_in_place(|| request.answer(pages));
-        if stream.write_all(&answer).await.is_err() || request.field("connection") == Some("close") {
+        // A session keeps what did not fit into the socket until it is told to send it.
+        let sent = stream.write_all(&answer).await.is_ok() && stream.flush().await.is_ok();
+        if !sent || request.field("connection") == Some("close") {
             break;
         }
     }
@@ -59,6 +61,7 @@ async fn next<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, pending: &mut V
     let mut request = Request { head: String::from_utf8_lossy(&head).into_owned(), body: Vec::new() };
     if request.field("expect").is_some() {
         stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await.ok()?;
+        stream.flush().await.ok()?;
     }
     if request.field("transfer-encoding").is_some() {
         while !pending.ends_with(b"0\r\n\r\n") && !has_last_chunk(pending) {
