@@ -12,9 +12,9 @@ use super::clock::{Clock, SystemClock};
 const MAX_KEY: usize = 1_024;
 /// The largest value in bytes.
 const MAX_VALUE: usize = 1 << 20;
-/// How many keys one namespace may hold in memory.
+/// How many keys one namespace may hold.
 const MAX_KEYS: usize = 100_000;
-/// How many bytes of keys and values one namespace may hold in memory.
+/// How many bytes of keys and values one namespace may hold.
 const MAX_BYTES: usize = 64 << 20;
 
 /// Why a store did not do what was asked.
@@ -36,6 +36,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// How many keys one namespace may hold, in every implementation.
+    pub const MAX_KEYS: usize = MAX_KEYS;
+    /// How many bytes of keys and values one namespace may hold, in every implementation.
+    pub const MAX_BYTES: usize = MAX_BYTES;
+
     /// Checks a key and a value; every implementation applies the same rules.
     ///
     /// # Errors

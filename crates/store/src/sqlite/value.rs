@@ -14,9 +14,9 @@ use super::error::SqliteError;
 use super::writer::{Change, Done};
 
 /// How many keys one namespace may hold.
-const MAX_KEYS: u64 = 100_000;
+const MAX_KEYS: u64 = StoreError::MAX_KEYS as u64;
 /// How many bytes of keys and values one namespace may hold.
-const MAX_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = StoreError::MAX_BYTES as u64;
 /// How many expired values one sweep removes, so that nobody waits long for it.
 const SWEPT: u64 = 1_000;
 
