@@ -13,51 +13,10 @@ use super::SqliteStore;
 use super::error::SqliteError;
 use super::log::{self, Line};
 use super::writer::Change;
+use crate::entry::{Filter, Stored};
 
 /// The columns of [`Stored`], in its order.
 const COLUMNS: &str = "position, at_ms, kind, run, tool, code, record, raw, clean";
-
-/// Which entries to return: those that fit everything that is given.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Filter {
-    /// `approval`, `call`, `connection` or `policy`.
-    pub kind: Option<String>,
-    /// The run.
-    pub run: Option<String>,
-    /// The tool.
-    pub tool: Option<String>,
-    /// The code of what was not done.
-    pub code: Option<String>,
-    /// From when on, in milliseconds since 1970.
-    pub since_ms: Option<u64>,
-    /// Until before when, in milliseconds since 1970.
-    pub until_ms: Option<u64>,
-}
-
-/// One entry as it is stored.
-///
-/// The tree is over `record` alone. The fields beside it are for finding it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Stored {
-    /// Its place in the log.
-    pub index: u64,
-    /// When, in milliseconds since 1970.
-    pub at: u64,
-    /// `approval`, `call`, `connection` or `policy`.
-    pub kind: String,
-    /// The run it belongs to.
-    pub run: Option<String>,
-    /// The tool it is about.
-    pub tool: Option<String>,
-    /// The code of what was not done.
-    pub code: Option<String>,
-    /// The record, as one line of JSON.
-    pub record: String,
-    /// What the tool returned, if cleaning changed it and it is still kept. It may hold credentials.
-    pub raw: Option<String>,
-    /// What the caller saw.
-    pub clean: Option<String>,
-}
 
 impl SqliteStore {
     /// Returns the number of entries.
@@ -75,14 +34,34 @@ impl SqliteStore {
     ///
     /// The database cannot be read.
     pub fn entries(&self, filter: &Filter, from: u64, most: usize) -> Result<Vec<Stored>, SqliteError> {
-        let (conditions, mut values) = filter.conditions();
+        self.select(filter, from, most, "ORDER BY position")
+    }
+
+    /// Returns the newest entries that fit, up to `most` of them, newest last.
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be read.
+    pub fn newest(&self, filter: &Filter, most: usize) -> Result<Vec<Stored>, SqliteError> {
+        let mut found = self.select(filter, 0, most, "ORDER BY position DESC")?;
+        found.reverse();
+        Ok(found)
+    }
+
+    fn select(
+        &self,
+        filter: &Filter,
+        from: u64,
+        most: usize,
+        order: &str,
+    ) -> Result<Vec<Stored>, SqliteError> {
+        let (conditions, mut values) = conditions(filter);
         values.push(signed(from).into());
         values.push(i64::try_from(most).unwrap_or(i64::MAX).into());
-        let sql =
-            format!("SELECT {COLUMNS} FROM entry WHERE {conditions} position >= ? ORDER BY position LIMIT ?");
+        let sql = format!("SELECT {COLUMNS} FROM entry WHERE {conditions} position >= ? {order} LIMIT ?");
         self.0.readers.with(|connection| {
             let found = connection.prepare_cached(&sql).and_then(|mut select| {
-                select.query_map(params_from_iter(&values), Stored::read)?.collect::<Result<Vec<_>, _>>()
+                select.query_map(params_from_iter(&values), read)?.collect::<Result<Vec<_>, _>>()
             });
             found.map_err(|error| self.failed(&error))
         })
@@ -98,7 +77,7 @@ impl SqliteStore {
         self.0.readers.with(|connection| {
             let found = connection
                 .prepare_cached(&sql)
-                .and_then(|mut select| select.query_row([signed(index)], Stored::read).optional());
+                .and_then(|mut select| select.query_row([signed(index)], read).optional());
             found.map_err(|error| self.failed(&error))
         })
     }
@@ -114,7 +93,7 @@ impl SqliteStore {
             let failed = |error| self.failed(&error);
             let mut select = snapshot.prepare_cached(&sql).map_err(failed)?;
             let mut count = 0;
-            for stored in select.query_map([], Stored::read).map_err(failed)? {
+            for stored in select.query_map([], read).map_err(failed)? {
                 each(&stored.map_err(failed)?).map_err(|error| SqliteError::Output(error.kind()))?;
                 count += 1;
             }
@@ -143,43 +122,41 @@ impl AuditSink for SqliteStore {
     }
 }
 
-impl Filter {
-    /// Returns the conditions, each with its `AND`, and their values. Only conditions that are there let an index help.
-    fn conditions(&self) -> (String, Vec<Value>) {
-        let mut sql = String::new();
-        let mut values = Vec::new();
-        let texts = [("kind", &self.kind), ("run", &self.run), ("tool", &self.tool), ("code", &self.code)];
-        for (column, text) in texts {
-            if let Some(text) = text {
-                // Writing to a string does not fail.
-                let _written = write!(sql, "{column} = ? AND ");
-                values.push(text.clone().into());
-            }
+/// Returns the conditions, each with its `AND`, and their values. Only conditions that are there let an index help.
+fn conditions(filter: &Filter) -> (String, Vec<Value>) {
+    let mut sql = String::new();
+    let mut values = Vec::new();
+    let texts =
+        [("kind", &filter.kind), ("run", &filter.run), ("tool", &filter.tool), ("code", &filter.code)];
+    for (column, text) in texts {
+        if let Some(text) = text {
+            // Writing to a string does not fail.
+            let _written = write!(sql, "{column} = ? AND ");
+            values.push(text.clone().into());
         }
-        for (condition, time) in [("at_ms >= ?", self.since_ms), ("at_ms < ?", self.until_ms)] {
-            if let Some(time) = time {
-                let _written = write!(sql, "{condition} AND ");
-                values.push(signed(time).into());
-            }
-        }
-        (sql, values)
     }
+    for (condition, time) in [("at_ms >= ?", filter.since_ms), ("at_ms < ?", filter.until_ms)] {
+        if let Some(time) = time {
+            let _written = write!(sql, "{condition} AND ");
+            values.push(signed(time).into());
+        }
+    }
+    (sql, values)
 }
 
-impl Stored {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            index: row.get(0)?,
-            at: row.get(1)?,
-            kind: row.get(2)?,
-            run: row.get(3)?,
-            tool: row.get(4)?,
-            code: row.get(5)?,
-            record: row.get(6)?,
-            raw: row.get(7)?,
-            clean: row.get(8)?,
-        })
-    }
+/// Reads the columns in their order.
+fn read(row: &Row<'_>) -> rusqlite::Result<Stored> {
+    Ok(Stored {
+        index: row.get(0)?,
+        at: row.get(1)?,
+        kind: row.get(2)?,
+        run: row.get(3)?,
+        tool: row.get(4)?,
+        code: row.get(5)?,
+        record: row.get(6)?,
+        raw: row.get(7)?,
+        clean: row.get(8)?,
+    })
 }
 
 /// Returns a number as SQLite has it; beyond its range there is nothing to find.

@@ -3,6 +3,7 @@
 //! INVARIANT: the frontier in its row has as many leaves as there are positions, and its hashes are the stored ones.
 
 use std::path::Path;
+use std::time::Duration;
 
 use ringfence::audit::{AuditLine, Frontier, Hash, NodeId};
 use rusqlite::{Connection, OptionalExtension as _, Transaction};
@@ -11,6 +12,9 @@ use super::error::SqliteError;
 
 /// The largest record and the largest output that are kept; nothing larger could be verified.
 const LIMIT: usize = 64 << 20;
+
+/// How many raw outputs one transaction drops, so that nobody waits long for it.
+const FORGOTTEN: u64 = 1_000;
 
 /// A line with its hash.
 pub(super) struct Line {
@@ -78,6 +82,16 @@ pub(super) fn keep_checkpoint(transaction: &Transaction<'_>, size: u64, note: &s
     let mut insert = transaction
         .prepare_cached("INSERT INTO checkpoint (size, note) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
     insert.execute((size, note)).map(drop)
+}
+
+/// Drops some of the raw outputs from before a time, and returns how many.
+pub(super) fn forget_raw(transaction: &Transaction<'_>, before: Duration) -> rusqlite::Result<u64> {
+    let mut update = transaction.prepare_cached(
+        "UPDATE entry SET raw = NULL WHERE position IN
+             (SELECT position FROM entry WHERE raw IS NOT NULL AND at_ms < ?1 LIMIT ?2)",
+    )?;
+    let before = i64::try_from(before.as_millis()).unwrap_or(i64::MAX);
+    update.execute((before, FORGOTTEN)).map(|count| u64::try_from(count).unwrap_or(u64::MAX))
 }
 
 /// Reads where the log stands, and refuses a frontier that does not fit the entries and the nodes.

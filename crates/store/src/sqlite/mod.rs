@@ -7,6 +7,8 @@
 //! INVARIANT: an answer of success is given only after the commit has returned.
 
 mod audit;
+mod check;
+mod database;
 mod error;
 mod file;
 mod log;
@@ -26,7 +28,6 @@ use ringfence::{Clock, SystemClock};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-pub use self::audit::{Filter, Stored};
 pub use self::error::SqliteError;
 use self::pool::Pool;
 use self::writer::{Change, Done, Writer};

@@ -106,7 +106,7 @@ impl SqliteStore {
     async fn changing(&self, change: Change) -> Result<(), StoreError> {
         match self.change(change).await? {
             Done::Refused(error) => Err(error),
-            Done::Frontier(_) | Done::Kept => Ok(()),
+            Done::Count(_) | Done::Frontier(_) | Done::Kept => Ok(()),
         }
     }
 

@@ -36,6 +36,8 @@ pub(super) enum Change {
     Clear { space: String },
     /// Removes a key.
     Delete { space: String, key: String },
+    /// Drops some of the raw outputs from before a time.
+    ForgetRaw { before: Duration },
     /// Asks where the log stands, in turn with what is written.
     Frontier,
     /// Stores a value.
@@ -44,6 +46,8 @@ pub(super) enum Change {
 
 /// What came of a change.
 pub(super) enum Done {
+    /// This many rows were changed.
+    Count(u64),
     /// It is kept.
     Kept,
     /// Where the log stands.
@@ -154,7 +158,7 @@ impl Change {
             Self::Checkpoint { note, .. } => note.len(),
             Self::Clear { space } => space.len(),
             Self::Delete { space, key } => space.len() + key.len(),
-            Self::Frontier => 0,
+            Self::ForgetRaw { .. } | Self::Frontier => 0,
             Self::Set(value) => value.bytes(),
         }
     }
@@ -245,6 +249,7 @@ fn apply(
         Change::Checkpoint { size, note } => log::keep_checkpoint(transaction, size, &note)?,
         Change::Clear { space } => value::clear(transaction, &space)?,
         Change::Delete { space, key } => value::delete(transaction, &space, &key)?,
+        Change::ForgetRaw { before } => return log::forget_raw(transaction, before).map(Done::Count),
         Change::Frontier => return Ok(Done::Frontier(frontier.clone())),
         Change::Set(value) => {
             if let Err(refused) = value::set(transaction, &value, now)? {

@@ -130,3 +130,10 @@ async fn a_copy_is_a_database_of_its_own() {
     append(&copied, "other", 0..1).await;
     assert_eq!((copied.size().unwrap(), store.size().unwrap()), (101, 101));
 }
+
+#[tokio::test]
+async fn values_survive_reopening() {
+    let bench = Bench::new();
+    bench.open().set("a", "key", "value", None).await.unwrap();
+    assert_eq!(bench.open().get("a", "key").await.unwrap().as_deref(), Some("value"));
+}

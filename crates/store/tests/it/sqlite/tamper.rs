@@ -1,5 +1,7 @@
 //! Whoever changes the file is found out.
 
+use std::sync::Arc;
+
 use super::*;
 
 /// The words of what a verification finds.
@@ -43,7 +45,7 @@ async fn finds_every_change() {
     for (sql, expected) in cases {
         let bench = Bench::new();
         let store = bench.open();
-        call(&store).await;
+        call(Arc::new(store.clone())).await;
         append(&store, "run", 0..8).await;
         store.sign(&key(), ORIGIN).unwrap();
         drop(store);
