@@ -41,10 +41,12 @@
 
 mod database;
 mod entry;
+mod postgres;
 mod secret;
 mod sqlite;
 
 pub use database::{Answer, Database, DatabaseError};
 pub use entry::{Filter, Stored};
+pub use postgres::{PostgresError, PostgresOptions, PostgresStore};
 pub use secret::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
 pub use sqlite::{SqliteError, SqliteStore};
