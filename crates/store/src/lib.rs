@@ -45,6 +45,6 @@ mod secret;
 mod sqlite;
 
 pub use database::{Answer, Database, DatabaseError};
-pub use entry::{Filter, Stored};
+pub use entry::{Filter, KeepRaw, Stored};
 pub use secret::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
-pub use sqlite::{SqliteError, SqliteStore};
+pub use sqlite::{SqliteBuilder, SqliteError, SqliteStore};

@@ -9,52 +9,24 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use ringfence::Clock;
 use ringfence::audit::Frontier;
-use ringfence::{Clock, StoreError};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::change::{Change, Done, Turn};
 use super::error::SqliteError;
-use super::log::{self, Line};
-use super::schema;
-use super::value::{self, Value};
+use super::{instance, log, schema, value};
+use crate::entry::KeepRaw;
 
 /// How many changes share one transaction.
 const GROUP: usize = 512;
 /// How much may wait, in units of 1 KiB.
 const ROOM: usize = 64 << 10;
-/// How often expired values are swept.
+/// How often it is looked for what has had its time.
 const SWEEP: Duration = Duration::from_secs(60);
-
-/// Something to write.
-pub(super) enum Change {
-    /// Appends lines to the log.
-    Append(Vec<Line>),
-    /// Keeps a signed checkpoint.
-    Checkpoint { size: u64, note: String },
-    /// Drops a namespace.
-    Clear { space: String },
-    /// Removes a key.
-    Delete { space: String, key: String },
-    /// Drops some of the raw outputs from before a time.
-    ForgetRaw { before: Duration },
-    /// Asks where the log stands, in turn with what is written.
-    Frontier,
-    /// Stores a value.
-    Set(Value),
-}
-
-/// What came of a change.
-pub(super) enum Done {
-    /// This many rows were changed.
-    Count(u64),
-    /// It is kept.
-    Kept,
-    /// Where the log stands.
-    Frontier(Frontier),
-    /// The rules of the store forbid it; what shared its transaction is kept all the same.
-    Refused(StoreError),
-}
+/// When to go on if there was some, and there may be more.
+const SWEEP_ON: Duration = Duration::from_millis(100);
 
 type Answer = Box<dyn FnOnce(Result<Done, SqliteError>) + Send>;
 
@@ -77,7 +49,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Opens the database and starts the thread.
-    pub(super) fn start(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, SqliteError> {
+    pub(super) fn start(path: &Path, clock: Arc<dyn Clock>, raw: KeepRaw) -> Result<Self, SqliteError> {
         let mut connection = schema::writer(path)?;
         let failed = |error| SqliteError::from_sqlite(path, &error);
         let transaction = connection.transaction().map_err(failed)?;
@@ -89,8 +61,9 @@ impl Writer {
         let desk = Desk {
             path: path.to_owned(),
             clock,
+            raw,
             connection,
-            frontier: Some(frontier),
+            last: frontier,
             transactions: Arc::clone(&transactions),
         };
         let thread = std::thread::Builder::new().name("ringfence-store".into());
@@ -150,36 +123,23 @@ impl Drop for Writer {
     }
 }
 
-impl Change {
-    /// Returns about how much memory it takes.
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Append(lines) => lines.iter().map(Line::bytes).sum(),
-            Self::Checkpoint { note, .. } => note.len(),
-            Self::Clear { space } => space.len(),
-            Self::Delete { space, key } => space.len() + key.len(),
-            Self::ForgetRaw { .. } | Self::Frontier => 0,
-            Self::Set(value) => value.bytes(),
-        }
-    }
-}
-
 /// What the thread owns.
 struct Desk {
     path: PathBuf,
     clock: Arc<dyn Clock>,
+    raw: KeepRaw,
     connection: Connection,
-    /// Where the log stands; unknown after a transaction failed, and then read again.
-    frontier: Option<Frontier>,
+    /// Where the log stood when this thread last knew it. Others may have gone on from there.
+    last: Frontier,
     transactions: Arc<AtomicU64>,
 }
 
 impl Desk {
     /// Works until nobody can send any more.
     fn run(mut self, jobs: &Receiver<Job>) {
-        let mut swept = Instant::now();
+        let mut due = Instant::now() + SWEEP;
         loop {
-            match jobs.recv_timeout(SWEEP) {
+            match jobs.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(first) => {
                     let mut group = vec![first];
                     group.extend(jobs.try_iter().take(GROUP - 1));
@@ -188,12 +148,26 @@ impl Desk {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if swept.elapsed() >= SWEEP {
-                swept = Instant::now();
-                // What has expired is never shown, so that a sweep that failed can wait for the next.
-                let _swept = value::sweep(&mut self.connection, self.clock.now());
+            if Instant::now() >= due {
+                due = Instant::now() + self.sweep();
             }
         }
+    }
+
+    /// Removes a part of what has had its time, and returns when to do so again.
+    ///
+    /// What has expired is never shown, so that a sweep that failed can wait for the next.
+    fn sweep(&mut self) -> Duration {
+        let now = self.clock.now();
+        let mut swept = value::sweep(&mut self.connection, now).unwrap_or_default();
+        if let KeepRaw::For(time) = self.raw {
+            let forgotten = self.commit(vec![Change::ForgetRaw { before: now.saturating_sub(time) }]);
+            if let Ok([Done::Count(count)]) = forgotten.as_deref() {
+                swept = swept.max(*count);
+            }
+        }
+        let _swept = instance::sweep(&self.path);
+        if swept > 0 { SWEEP_ON } else { SWEEP }
     }
 
     /// Commits a group, then answers each of its changes.
@@ -208,54 +182,20 @@ impl Desk {
 
     /// Makes all changes in one transaction.
     fn commit(&mut self, changes: Vec<Change>) -> Result<Vec<Done>, SqliteError> {
-        // Until the commit has returned it is not known where the log stands.
-        let known = self.frontier.take();
         let failed = |error| SqliteError::from_sqlite(&self.path, &error);
         let behavior = TransactionBehavior::Immediate;
         let transaction = self.connection.transaction_with_behavior(behavior).map_err(failed)?;
-        let mut frontier = match known {
-            Some(frontier) => frontier,
-            None => log::frontier(&transaction, &self.path)?,
-        };
-        let before = frontier.size();
-        let now = self.clock.now();
+        let mut turn = Turn::new(&transaction, &self.path, &self.last, self.clock.now());
         let mut done = Vec::with_capacity(changes.len());
         for change in changes {
-            done.push(apply(&transaction, change, &mut frontier, now).map_err(failed)?);
+            done.push(turn.apply(change)?);
         }
-        if frontier.size() != before {
-            log::keep_frontier(&transaction, &frontier).map_err(failed)?;
-        }
+        let frontier = turn.end()?;
         transaction.commit().map_err(failed)?;
         self.transactions.fetch_add(1, Ordering::SeqCst);
-        self.frontier = Some(frontier);
+        if let Some(frontier) = frontier {
+            self.last = frontier;
+        }
         Ok(done)
     }
-}
-
-/// Makes one change. An error undoes the whole transaction.
-fn apply(
-    transaction: &Transaction<'_>,
-    change: Change,
-    frontier: &mut Frontier,
-    now: Duration,
-) -> rusqlite::Result<Done> {
-    match change {
-        Change::Append(lines) => {
-            for line in &lines {
-                log::append(transaction, frontier, line)?;
-            }
-        }
-        Change::Checkpoint { size, note } => log::keep_checkpoint(transaction, size, &note)?,
-        Change::Clear { space } => value::clear(transaction, &space)?,
-        Change::Delete { space, key } => value::delete(transaction, &space, &key)?,
-        Change::ForgetRaw { before } => return log::forget_raw(transaction, before).map(Done::Count),
-        Change::Frontier => return Ok(Done::Frontier(frontier.clone())),
-        Change::Set(value) => {
-            if let Err(refused) = value::set(transaction, &value, now)? {
-                return Ok(Done::Refused(refused));
-            }
-        }
-    }
-    Ok(Done::Kept)
 }
