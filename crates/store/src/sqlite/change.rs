@@ -79,22 +79,22 @@ impl<'a> Turn<'a> {
     }
 
     /// Makes one change. An error undoes the whole transaction.
-    pub(super) fn apply(&mut self, change: Change) -> Result<Done, SqliteError> {
+    pub(super) fn apply(&mut self, change: &Change) -> Result<Done, SqliteError> {
         let (transaction, path) = (self.transaction, self.path);
         let failed = |error| SqliteError::from_sqlite(path, &error);
         match change {
-            Change::Append(lines) => self.append(&lines)?,
+            Change::Append(lines) => self.append(lines)?,
             Change::Checkpoint { size, note } => {
-                log::keep_checkpoint(transaction, size, &note).map_err(failed)?;
+                log::keep_checkpoint(transaction, *size, note).map_err(failed)?;
             }
-            Change::Clear { space } => value::clear(transaction, &space).map_err(failed)?,
-            Change::Delete { space, key } => value::delete(transaction, &space, &key).map_err(failed)?,
+            Change::Clear { space } => value::clear(transaction, space).map_err(failed)?,
+            Change::Delete { space, key } => value::delete(transaction, space, key).map_err(failed)?,
             Change::ForgetRaw { before } => {
-                return log::forget_raw(transaction, before).map(Done::Count).map_err(failed);
+                return log::forget_raw(transaction, *before).map(Done::Count).map_err(failed);
             }
             Change::Frontier => return self.frontier().map(|frontier| Done::Frontier(frontier.clone())),
             Change::Set(value) => {
-                if let Err(refused) = value::set(transaction, &value, self.now).map_err(failed)? {
+                if let Err(refused) = value::set(transaction, value, self.now).map_err(failed)? {
                     return Ok(Done::Refused(refused));
                 }
             }

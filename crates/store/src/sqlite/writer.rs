@@ -65,6 +65,7 @@ impl Writer {
             connection,
             last: frontier,
             transactions: Arc::clone(&transactions),
+            short: false,
         };
         let thread = std::thread::Builder::new().name("ringfence-store".into());
         let thread =
@@ -132,6 +133,8 @@ struct Desk {
     /// Where the log stood when this thread last knew it. Others may have gone on from there.
     last: Frontier,
     transactions: Arc<AtomicU64>,
+    /// The disk was full.
+    short: bool,
 }
 
 impl Desk {
@@ -161,7 +164,7 @@ impl Desk {
         let now = self.clock.now();
         let mut swept = value::sweep(&mut self.connection, now).unwrap_or_default();
         if let KeepRaw::For(time) = self.raw {
-            let forgotten = self.commit(vec![Change::ForgetRaw { before: now.saturating_sub(time) }]);
+            let forgotten = self.commit(&[Change::ForgetRaw { before: now.saturating_sub(time) }]);
             if let Ok([Done::Count(count)]) = forgotten.as_deref() {
                 swept = swept.max(*count);
             }
@@ -174,14 +177,35 @@ impl Desk {
     fn settle(&mut self, group: Vec<Job>) {
         let (changes, answers): (Vec<_>, Vec<_>) =
             group.into_iter().map(|job| (job.change, (job.answer, job.room))).unzip();
-        match self.commit(changes) {
+        let mut done = self.commit(&changes);
+        if matches!(done, Err(SqliteError::Full { .. })) {
+            self.short = true;
+            if self.make_room() {
+                done = self.commit(&changes);
+            }
+        }
+        if self.short && done.is_ok() {
+            // There is room again, and it must not all go to the write-ahead log.
+            self.short = !self.make_room();
+        }
+        match done {
             Ok(done) => answers.into_iter().zip(done).for_each(|((answer, _room), done)| answer(Ok(done))),
             Err(error) => answers.into_iter().for_each(|(answer, _room)| answer(Err(error.clone()))),
         }
     }
 
+    /// Moves what is committed from the write-ahead log to its place, so that the log starts again at its beginning.
+    ///
+    /// On a full disk this is where there is still room: the log holds many versions of the same pages.
+    fn make_room(&self) -> bool {
+        let moved = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+            Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+        });
+        moved.is_ok_and(|(all, moved)| all == moved)
+    }
+
     /// Makes all changes in one transaction.
-    fn commit(&mut self, changes: Vec<Change>) -> Result<Vec<Done>, SqliteError> {
+    fn commit(&mut self, changes: &[Change]) -> Result<Vec<Done>, SqliteError> {
         let failed = |error| SqliteError::from_sqlite(&self.path, &error);
         let behavior = TransactionBehavior::Immediate;
         let transaction = self.connection.transaction_with_behavior(behavior).map_err(failed)?;
