@@ -58,7 +58,7 @@ fn log() -> TrustedLog {
 fn step(run: &str, call: u64) -> ApprovalStep {
     ApprovalStep {
         at: Duration::from_millis(1_000 + call),
-        call,
+        call: Some(call),
         run: run.into(),
         tool: "pay".into(),
         digest: "00".into(),
