@@ -17,7 +17,7 @@ pub enum KeepRaw {
 /// Which entries to return: those that fit everything that is given.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Filter {
-    /// `approval`, `call`, `connection` or `policy`.
+    /// `approval`, `approver`, `call`, `connection`, `policy` or `settlement`.
     pub kind: Option<String>,
     /// The run.
     pub run: Option<String>,
@@ -40,7 +40,7 @@ pub struct Stored {
     pub index: u64,
     /// When, in milliseconds since 1970.
     pub at: u64,
-    /// `approval`, `call`, `connection` or `policy`.
+    /// `approval`, `approver`, `call`, `connection`, `policy` or `settlement`.
     pub kind: String,
     /// The run it belongs to.
     pub run: Option<String>,
