@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::outcome::Outcome;
 
 /// Who asks for a call.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Asker {
     /// Code of the host.
@@ -27,6 +27,7 @@ pub struct Call {
     asker: Asker,
     key: Option<String>,
     deadline: Option<Duration>,
+    in_flight_wait: Duration,
 }
 
 impl Call {
@@ -38,6 +39,7 @@ impl Call {
             asker: Asker::Model,
             key: None,
             deadline: None,
+            in_flight_wait: Duration::ZERO,
         }
     }
 
@@ -60,6 +62,22 @@ impl Call {
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
+    }
+
+    /// Lets the call wait for another that has its idempotency key, and then return what that one returned. Without it, such
+    /// a call is refused at once.
+    #[must_use]
+    pub const fn wait_in_flight(mut self, wait: Duration) -> Self {
+        self.in_flight_wait = wait;
+        self
+    }
+
+    pub(crate) const fn in_flight_wait(&self) -> Duration {
+        self.in_flight_wait
+    }
+
+    pub(crate) const fn own_deadline(&self) -> Option<Duration> {
+        self.deadline
     }
 
     pub(crate) fn tool(&self) -> &str {

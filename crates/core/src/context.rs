@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::fs::ScopedFs;
 use crate::handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets};
 use crate::network::{Connections, Reached};
-use crate::port::Confinement;
+use crate::port::{Confinement, Fence};
 use crate::registry::Parts as Registry;
 use crate::run::Run;
 
@@ -33,6 +33,8 @@ pub(crate) struct Parts {
     pub(crate) digest: Arc<str>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) limits: Limits,
+    /// The idempotency key of the call, and the fence it was claimed with.
+    pub(crate) key: Option<(String, Fence)>,
     /// What confined the processes that the call has started.
     pub(crate) processes: Mutex<Vec<Confinement>>,
     /// What it does on the network, from the first time it goes there.
@@ -76,6 +78,12 @@ impl Context {
     /// Returns the token that is cancelled with the run, for tools that can stop early.
     pub fn cancellation(&self) -> &CancellationToken {
         self.0.run.cancellation()
+    }
+
+    /// Returns the idempotency key of the call and the fence it was claimed with, where it has one. A tool passes the key on to
+    /// whatever it changes, so that a call that is made again is recognised there too.
+    pub fn idempotency_key(&self) -> Option<(&str, Fence)> {
+        self.0.key.as_ref().map(|(key, fence)| (key.as_str(), *fence))
     }
 
     /// Returns the grant, as data.

@@ -28,12 +28,13 @@ pub struct ToolError {
     message: String,
     code: Option<Code>,
     executed: bool,
+    permanent: bool,
 }
 
 impl ToolError {
     /// Makes an error of the tool's own.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: None, executed: true }
+        Self { message: message.into(), code: None, executed: true, permanent: false }
     }
 
     /// Marks a failure that certainly had no effect, so that the same idempotency key may be tried again.
@@ -41,6 +42,17 @@ impl ToolError {
     pub fn not_executed(mut self) -> Self {
         self.executed = false;
         self
+    }
+
+    /// Marks a failure that would only come again, so that a `read` tool is not tried again.
+    #[must_use]
+    pub fn permanent(mut self) -> Self {
+        self.permanent = true;
+        self
+    }
+
+    pub(crate) const fn is_permanent(&self) -> bool {
+        self.permanent
     }
 
     pub(crate) const fn was_executed(&self) -> bool {
@@ -62,7 +74,7 @@ impl fmt::Display for ToolError {
 // `ToolError` is not an `Error` itself, which is what lets every `Error` convert into it.
 impl<E: Error + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
-        Self { message: error.to_string(), code: code_of(&error), executed: true }
+        Self { message: error.to_string(), code: code_of(&error), executed: true, permanent: false }
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::call::Asker;
 use crate::network::Connections;
 use crate::outcome::Outcome;
-use crate::port::Confinement;
+use crate::port::{Confinement, Fence};
 
 /// The one record of a call that has ended. Nothing but the pipeline's last stage makes one.
 #[derive(Clone, Debug)]
@@ -32,6 +32,24 @@ pub struct Record {
     pub(crate) used_declared_capability: bool,
     pub(crate) processes: Vec<Confinement>,
     pub(crate) connections: Connections,
+    /// Who proposed the call.
+    pub(crate) proposer: Arc<str>,
+    /// The personality it was decided under.
+    pub(crate) personality: Option<Arc<str>>,
+    /// The digest of that personality.
+    pub(crate) policy: Arc<str>,
+    pub(crate) trail: Trail,
+}
+
+/// What happened on the way to an outcome.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail {
+    /// The idempotency key, and the fence it was claimed with.
+    pub(crate) key: Option<(String, Fence)>,
+    /// Whether the outcome is that of an earlier call with the same key.
+    pub(crate) replayed: bool,
+    /// How often the tool was tried.
+    pub(crate) attempts: u32,
 }
 
 impl Record {
@@ -65,6 +83,16 @@ impl Record {
         self.duration
     }
 
+    /// Says whether the outcome is that of an earlier call with the same idempotency key.
+    pub const fn is_replayed(&self) -> bool {
+        self.trail.replayed
+    }
+
+    /// Returns how often the tool was tried; 0 where it did not run.
+    pub const fn attempts(&self) -> u32 {
+        self.trail.attempts
+    }
+
     /// Returns what confined the processes that the call started.
     pub fn processes(&self) -> &[Confinement] {
         &self.processes
@@ -93,6 +121,19 @@ impl Serialize for Record {
         map.serialize_entry("class", &self.class)?;
         map.serialize_entry("risk", &self.risk)?;
         map.serialize_entry("asker", &self.asker)?;
+        map.serialize_entry("proposer", &*self.proposer)?;
+        map.serialize_entry("personality", &self.personality.as_deref())?;
+        map.serialize_entry("policy_digest", &*self.policy)?;
+        if let Some((key, fence)) = &self.trail.key {
+            map.serialize_entry("idempotency_key", key)?;
+            map.serialize_entry("fence", fence)?;
+        }
+        if self.trail.replayed {
+            map.serialize_entry("replayed", &true)?;
+        }
+        if self.trail.attempts > 1 {
+            map.serialize_entry("attempts", &self.trail.attempts)?;
+        }
         let outcome = match &self.outcome {
             Outcome::Done(_) => "done",
             Outcome::Failed(_) => "failed",

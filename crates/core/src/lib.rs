@@ -51,6 +51,8 @@ mod context;
 mod digest;
 mod error;
 mod event;
+#[doc(hidden)]
+pub mod fail_point;
 mod fs;
 mod gate;
 mod handle;
@@ -63,6 +65,7 @@ mod parallel;
 mod pin;
 mod pipeline;
 mod port;
+mod random;
 mod registry;
 mod run;
 mod schema;
@@ -88,9 +91,13 @@ pub use parallel::Batch;
 pub use pin::{Change, PinError, PinStatus, Pins};
 pub use pipeline::{CleanOutput, Quarantine, RawOutput, Registered, scan_declaration};
 pub use port::{
-    Approval, ApprovalRequest, Approver, Claim, Clock, Confinement, Environment, IdempotencyStore, Launch,
-    Launcher, ManualClock, MemoryApprover, MemoryIdempotency, MemoryStore, ProcessOutput, Secret,
-    SecretError, SecretSource, Store, StoreError, SystemClock, Verdict,
+    Approval, ApprovalError, ApprovalRequest, ApprovalStore, Approver, ApproverEntry, ApproverName,
+    ApproverNameError, ApproverToken, Claim, Clock, Confinement, Decided, Environment, Fence, FiledRequest,
+    IdempotencyStore, KeyClaim, KeyEntry, KeyFilter, KeyFinding, KeyName, KeyState, Launch, Launcher,
+    MAX_IDEMPOTENCY_KEY, ManualClock, MemoryApprovals, MemoryApprover, MemoryIdempotency, MemoryStore,
+    Notice, PersonDecision, ProcessOutput, RequestFilter, RequestState, RunCount, Secret, SecretError,
+    SecretSource, Settled, Settlement, Standing, Store, StoreApprover, StoreError, SystemClock, TokenHash,
+    Verdict, WaitingCall, Word, notice_pause,
 };
 pub use registry::{OnGaps, RegistrationError, Registry, RegistryBuilder};
 pub use ringfence_egress as egress;
@@ -100,4 +107,4 @@ pub use ringfence_sandbox as sandbox;
 pub use ringfence_text as text;
 pub use run::{Run, RunBuilder};
 pub use schema::{Schema, SchemaError, Violation};
-pub use tool::Tool;
+pub use tool::{Reconciled, Tool};

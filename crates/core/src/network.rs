@@ -3,28 +3,23 @@
 //! INVARIANT: a connection belongs to the call whose scope it was admitted by, and a scope ends with its call.
 
 use std::collections::{BTreeMap, HashMap};
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use futures_util::FutureExt;
 use ringfence_egress::{Asker, Evidence, Scope, Tally, Verdict as EgressVerdict, Witness};
 use ringfence_policy::{
     Code, Decision, NetworkCeiling, NetworkGrant, OnUnknown, Refusal, SafetyClass, Target, ToolName,
 };
 
 use crate::context::Parts as Call;
-use crate::digest::digest;
 use crate::event::Event;
-use crate::port::{ApprovalRequest, Verdict};
+use crate::pipeline::{Answer, Patience, Question};
+use crate::port::ApprovalRequest;
 use crate::registry::Parts;
+use crate::run::Run;
 
 /// How many connections a record lists; what is beyond is counted.
 const MOST_KEPT: usize = 1000;
-
-/// How often people are asked again whether they have answered.
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// What a call does on the network.
 pub(crate) struct Reached {
@@ -98,70 +93,57 @@ impl Witness for Ledger {
 /// Asks people about hosts that nothing names.
 struct People {
     registry: Arc<Parts>,
+    call: u64,
     tool: ToolName,
     tool_digest: Arc<str>,
-    run: Arc<str>,
-    proposer: Arc<str>,
+    run: Run,
 }
 
 impl People {
     fn new(call: &Call) -> Self {
         Self {
             registry: Arc::clone(&call.registry),
+            call: call.call,
             tool: call.tool.clone(),
             tool_digest: Arc::clone(&call.digest),
-            run: Arc::clone(call.run.id()),
-            proposer: Arc::clone(call.run.proposer()),
+            run: call.run.clone(),
         }
     }
 
+    /// Makes the request. It ends with the call: nobody goes on with it after a restart.
     fn request(&self, target: &Target) -> Result<ApprovalRequest, Refusal> {
-        let arguments = serde_json::json!({ "connect": target.to_string() });
-        let subject = serde_json::json!({
-            "tool": &*self.tool_digest,
-            "arguments": &arguments,
-            "run": &*self.run,
-            "proposer": &*self.proposer,
-        });
-        let digest = digest(&subject).map_err(|error| Refusal::new(Code::InputInvalid, error))?;
-        Ok(ApprovalRequest {
-            digest,
+        let request = ApprovalRequest {
+            digest: String::new(),
             tool: self.tool.clone(),
+            tool_digest: Arc::clone(&self.tool_digest),
             class: SafetyClass::Network,
-            arguments: Arc::new(arguments),
-            run: Arc::clone(&self.run),
-            proposer: Arc::clone(&self.proposer),
+            arguments: Arc::new(serde_json::json!({ "connect": target.to_string() })),
+            run: Arc::clone(self.run.id()),
+            session: Arc::clone(self.run.session()),
+            proposer: Arc::clone(self.run.proposer()),
             needed: Decision::Ask,
-        })
+            call: None,
+        };
+        request.digested().map_err(|error| Refusal::new(Code::InputInvalid, error))
     }
 
     async fn agreed(&self, target: &Target) -> Result<(), Refusal> {
-        let Some(approver) = &self.registry.approver else { return Err(unanswered(target)) };
-        let request = self.request(target)?;
-        self.registry.tell(Event::Asked { tool: &self.tool, digest: &request.digest });
-        loop {
-            let verdict = AssertUnwindSafe(async { approver.decide(&request).await }).catch_unwind().await;
-            return match verdict {
-                Ok(Verdict::Pending) => {
-                    tokio::time::sleep(PAUSE).await;
-                    continue;
-                }
-                Ok(Verdict::Approved(people)) => {
-                    let counts = |by: &str| *by != *self.proposer;
-                    let agreed = people.iter().any(|one| one.digest == request.digest && counts(&one.by));
-                    if agreed { Ok(()) } else { Err(unanswered(target)) }
-                }
-                Ok(Verdict::Denied { by, reason }) => {
-                    Err(Refusal::new(Code::ApprovalDenied, format!("{by} refused {target}: {reason}")))
-                }
-                Err(_) => Err(unanswered(target)),
-            };
+        let subject = target.to_string();
+        let question = Question {
+            parts: &self.registry,
+            call: self.call,
+            request: self.request(target)?,
+            subject: &subject,
+            patience: Patience::UntilAnswered,
+        };
+        match question.ask().await? {
+            Answer::Agreed => Ok(()),
+            Answer::Changed(_) => {
+                let message = format!("a person agreed to something else than {target}");
+                Err(Refusal::new(Code::ApprovalDenied, message))
+            }
         }
     }
-}
-
-fn unanswered(target: &Target) -> Refusal {
-    Refusal::new(Code::ApprovalRequired, format!("a person must agree to {target}, and nobody has"))
 }
 
 impl Asker for People {

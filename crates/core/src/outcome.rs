@@ -34,11 +34,13 @@ pub struct Failure {
     pub message: String,
     /// Whether the tool may have had an effect.
     pub executed: bool,
+    /// Whether trying again could help: the reason is the tool's own, and it did not say otherwise.
+    pub again: bool,
 }
 
 impl Failure {
     pub(crate) fn coded(code: Code, message: impl std::fmt::Display) -> Self {
-        Self { code, message: format!("{code}: {message}"), executed: true }
+        Self { code, message: format!("{code}: {message}"), executed: true, again: false }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The registry: tools, the personality in force, and the way in for calls.
 
 mod builder;
+mod resume;
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
@@ -108,6 +109,8 @@ pub(crate) struct Parts {
     pub(crate) audit: Option<Arc<dyn AuditSink>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) idempotency: Arc<dyn IdempotencyStore>,
+    /// How long what keyed calls returned is kept.
+    pub(crate) keep_keys: Duration,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) gate: GateMode,
     pub(crate) deadline: Duration,
@@ -182,6 +185,8 @@ impl Parts {
 pub(crate) struct Policy {
     personality: Arc<Personality>,
     pub(crate) personality_id: Option<Arc<str>>,
+    /// The digest of the personality.
+    pub(crate) digest: Arc<str>,
     entries: HashMap<ToolName, Entry>,
 }
 
@@ -241,6 +246,7 @@ impl Registry {
             let next = Policy {
                 personality: Arc::clone(&policy.personality),
                 personality_id: policy.personality_id.clone(),
+                digest: Arc::clone(&policy.digest),
                 entries,
             };
             Ok((next, gaps))
@@ -349,7 +355,8 @@ impl Policy {
         });
         let entries = entries.collect();
         let personality_id = personality.id.as_deref().map(Arc::from);
-        Self { personality: Arc::new(personality), personality_id, entries }
+        let digest = digest(&personality).unwrap_or_default().into();
+        Self { personality: Arc::new(personality), personality_id, digest, entries }
     }
 
     /// What each tool that may be called is granted of the network.

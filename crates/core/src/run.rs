@@ -2,12 +2,14 @@
 //!
 //! INVARIANT: a reservation that was not dispatched gives its count back, so that a refused call costs nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ringfence_policy::{Code, Constraints, Refusal, ToolName};
 use tokio_util::sync::CancellationToken;
+
+use crate::port::RunCount;
 
 /// One agent invocation. Cloning shares its counters.
 #[derive(Clone, Debug)]
@@ -20,13 +22,7 @@ struct Inner {
     proposer: Arc<str>,
     working_dir: Option<PathBuf>,
     cancellation: CancellationToken,
-    counts: Mutex<HashMap<ToolName, Count>>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    started: u32,
-    completed: u32,
+    counts: Mutex<HashMap<ToolName, RunCount>>,
 }
 
 impl Run {
@@ -75,6 +71,16 @@ impl Run {
     /// Returns the token that [`Run::cancel`] cancels.
     pub fn cancellation(&self) -> &CancellationToken {
         &self.0.cancellation
+    }
+
+    /// Returns how often each tool has run, without the call of `waiting` that is counted while it waits.
+    pub(crate) fn counts(&self, waiting: &ToolName) -> BTreeMap<ToolName, RunCount> {
+        let counts = self.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts: BTreeMap<_, _> = counts.iter().map(|(tool, count)| (tool.clone(), *count)).collect();
+        if let Some(count) = counts.get_mut(waiting) {
+            count.started = count.started.saturating_sub(1);
+        }
+        counts
     }
 
     pub(crate) fn session_namespace(&self) -> Arc<str> {
@@ -131,6 +137,12 @@ impl RunBuilder {
         self
     }
 
+    /// Continues a run that was counted elsewhere.
+    pub(crate) fn counted(mut self, counts: &BTreeMap<ToolName, RunCount>) -> Self {
+        self.0.counts = Mutex::new(counts.iter().map(|(tool, count)| (tool.clone(), *count)).collect());
+        self
+    }
+
     /// Starts the run.
     pub fn start(self) -> Run {
         Run(Arc::new(self.0))
@@ -156,7 +168,7 @@ impl Reservation {
         self.change(|count| count.completed += 1);
     }
 
-    fn change(&self, change: impl FnOnce(&mut Count)) {
+    fn change(&self, change: impl FnOnce(&mut RunCount)) {
         let mut counts = self.run.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = counts.get_mut(&self.tool) {
             change(count);

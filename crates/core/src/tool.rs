@@ -1,6 +1,6 @@
 //! What a tool is: a declaration, and code that runs with exactly the reach it declared.
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt, ready};
 use ringfence_policy::Declaration;
 use serde_json::Value;
 
@@ -21,4 +21,31 @@ pub trait Tool: Send + Sync {
 
     /// Runs the tool. `arguments` fit the input schema; what is returned must fit the output schema.
     fn call<'a>(&'a self, arguments: &'a Value, context: Context) -> BoxFuture<'a, Result<Value, ToolError>>;
+
+    /// Says whether [`Tool::reconcile`] can find anything out.
+    fn reconciles(&self) -> bool {
+        false
+    }
+
+    /// Finds out what became of an earlier call with the same arguments and idempotency key, which was started and has not
+    /// ended as far as anybody knows. The context names the key and that call's fence.
+    fn reconcile<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: Context,
+    ) -> BoxFuture<'a, Result<Reconciled<Value>, ToolError>> {
+        let _ = (arguments, context);
+        ready(Ok(Reconciled::Unknown)).boxed()
+    }
+}
+
+/// What a tool found out about an earlier call of its own.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reconciled<T> {
+    /// It took effect, and this is what it returned.
+    Done(T),
+    /// It did not take effect, and no longer can. The call runs again.
+    NotDone,
+    /// That cannot be said. The call stays in doubt.
+    Unknown,
 }

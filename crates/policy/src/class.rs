@@ -70,7 +70,8 @@ pub enum Risk {
 /// assert_eq!(Decision::Ask.max(Decision::Allow), Decision::Ask);
 /// assert!(Decision::Forbid > Decision::AskTwo);
 /// ```
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Decision {
     /// The call goes ahead.
     Allow,

@@ -1,9 +1,23 @@
-//! Entries of the audit log as a database hands them out, and how they are asked for.
+//! Entries of the audit log as a database hands them out, how they are asked for, and how long their outputs stay.
+
+use std::time::Duration;
+
+/// How long the raw outputs of tools are kept, which may hold credentials. The records of them always stay.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum KeepRaw {
+    /// Until they are forgotten by hand.
+    #[default]
+    Always,
+    /// For this long after their call. Somebody must have the database open for them to go.
+    For(Duration),
+    /// They are not even written.
+    Never,
+}
 
 /// Which entries to return: those that fit everything that is given.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Filter {
-    /// `approval`, `call`, `connection` or `policy`.
+    /// `approval`, `approver`, `call`, `connection`, `policy` or `settlement`.
     pub kind: Option<String>,
     /// The run.
     pub run: Option<String>,
@@ -26,7 +40,7 @@ pub struct Stored {
     pub index: u64,
     /// When, in milliseconds since 1970.
     pub at: u64,
-    /// `approval`, `call`, `connection` or `policy`.
+    /// `approval`, `approver`, `call`, `connection`, `policy` or `settlement`.
     pub kind: String,
     /// The run it belongs to.
     pub run: Option<String>,

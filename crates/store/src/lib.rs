@@ -46,7 +46,7 @@ mod secret;
 mod sqlite;
 
 pub use database::{Answer, Database, DatabaseError};
-pub use entry::{Filter, Stored};
+pub use entry::{Filter, KeepRaw, Stored};
 pub use postgres::{PostgresError, PostgresOptions, PostgresStore};
 pub use secret::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
-pub use sqlite::{SqliteError, SqliteStore};
+pub use sqlite::{SqliteBuilder, SqliteError, SqliteStore};

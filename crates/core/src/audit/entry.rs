@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::OutputDigests;
 use crate::event::Record;
 use crate::outcome::Outcome;
+use crate::port::{ApproverName, Fence, KeyFinding, Settlement};
 
 /// One thing that happened.
 #[non_exhaustive]
@@ -19,6 +20,8 @@ use crate::outcome::Outcome;
 pub enum AuditEntry<'a> {
     /// People were asked about a call, or have answered.
     Approval(&'a ApprovalStep),
+    /// Somebody was made an approver, or is none any more.
+    Approver(&'a ApproverChange),
     /// A call has ended. `raw` is what the tool returned, where cleaning changed it; nobody else gets to see it, and it
     /// may hold credentials.
     Call {
@@ -36,6 +39,8 @@ pub enum AuditEntry<'a> {
     },
     /// A personality was put in force; at the start of a registry, its first.
     Policy(&'a PolicyChange),
+    /// A person found out what became of a call in doubt.
+    Settlement(&'a KeySettlement),
 }
 
 /// A step on the way to an approval.
@@ -44,21 +49,77 @@ pub struct ApprovalStep {
     /// When, by the registry's clock.
     #[serde(rename = "at_ms", serialize_with = "millis")]
     pub at: Duration,
-    /// The number of the call.
-    pub call: u64,
+    /// The number of the call; absent for what a person says elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<u64>,
     /// The run.
     pub run: Arc<str>,
     /// The tool.
     pub tool: String,
     /// What was asked about.
     pub digest: String,
-    /// `asked`, `approved`, `denied` or `pending`.
+    /// What one person says is `agreed`, `changed` or `refused`. What the call learns is `asked`, and then `approved`,
+    /// `changed`, `denied`, `expired`, `pending` or `unreachable`.
     pub step: &'static str,
     /// Who answered.
     pub by: Vec<String>,
     /// Why, where somebody said so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// Somebody who was made an approver, or is none any more.
+#[derive(Clone, Debug, Serialize)]
+pub struct ApproverChange {
+    /// When, by the store's clock.
+    #[serde(rename = "at_ms", serialize_with = "millis")]
+    pub at: Duration,
+    /// Who.
+    pub name: ApproverName,
+    /// `added` or `revoked`.
+    pub change: &'static str,
+}
+
+/// What a person found out about a call in doubt.
+#[derive(Clone, Debug, Serialize)]
+pub struct KeySettlement {
+    /// When, by the store's clock.
+    #[serde(rename = "at_ms", serialize_with = "millis")]
+    pub at: Duration,
+    /// The personality and the tool.
+    pub scope: String,
+    /// The idempotency key.
+    pub key: String,
+    /// The fence of the call.
+    pub fence: Fence,
+    /// The run of the call.
+    pub run: Arc<str>,
+    /// `committed` or `failed`.
+    pub settled: &'static str,
+    /// Who says so.
+    pub by: String,
+    /// How they know.
+    pub reason: String,
+}
+
+impl KeySettlement {
+    /// Makes the entry for what a person found out about a call of `run`.
+    pub fn new(finding: &KeyFinding, run: &str, at: Duration) -> Self {
+        Self {
+            at,
+            scope: finding.name.scope.clone(),
+            key: finding.name.key.clone(),
+            fence: finding.fence,
+            run: run.into(),
+            settled: match finding.settlement {
+                Settlement::Committed { .. } => "committed",
+                Settlement::Failed => "failed",
+                Settlement::Unknown => "unknown",
+            },
+            by: finding.by.clone(),
+            reason: finding.reason.clone(),
+        }
+    }
 }
 
 /// A personality that was put in force.
@@ -98,7 +159,7 @@ pub trait AuditSink: Send + Sync {
 /// An entry as a store keeps it: the record that goes into the tree, and the outputs that lie beside it.
 #[derive(Clone, Debug)]
 pub struct AuditLine {
-    /// `approval`, `call`, `connection` or `policy`.
+    /// `approval`, `approver`, `call`, `connection`, `policy` or `settlement`.
     pub kind: &'static str,
     /// When, in milliseconds since 1970.
     pub at: u64,
@@ -149,7 +210,12 @@ impl AuditEntry<'_> {
                     ..plain("connection", record.at, Value::Object(fields))
                 })
             }
+            Self::Approver(change) => Ok(plain("approver", change.at, serde_json::to_value(change)?)),
             Self::Policy(change) => Ok(plain("policy", change.at, serde_json::to_value(change)?)),
+            Self::Settlement(settlement) => Ok(AuditLine {
+                run: Some(Arc::clone(&settlement.run)),
+                ..plain("settlement", settlement.at, serde_json::to_value(settlement)?)
+            }),
         }
     }
 }

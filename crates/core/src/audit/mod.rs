@@ -33,7 +33,9 @@ mod tree;
 mod verify;
 
 pub use checkpoint::{Checkpoint, TrustedLog};
-pub use entry::{ApprovalStep, AuditEntry, AuditLine, AuditSink, MemoryAudit, PolicyChange};
+pub use entry::{
+    ApprovalStep, ApproverChange, AuditEntry, AuditLine, AuditSink, KeySettlement, MemoryAudit, PolicyChange,
+};
 pub use error::{HashError, KeyError, NoteError, OutputError, ProofError, TreeError};
 pub use finding::{Finding, Promise, Verified};
 pub use hash::Hash;

@@ -9,24 +9,31 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::poll_immediate;
-use ringfence_policy::{Capabilities, Code, Decision, Grant, JsonLimits, Refusal, Surface, ToolName};
+use ringfence_policy::{Capabilities, Code, Decision, Grant, JsonLimits, Refusal, Surface};
 use serde_json::Value;
+use tokio::time::Instant;
 
-use super::claim::{Claimed, HeldKey, claim};
+use super::ask::{Answer, Patience, Question};
+use super::claim::{HeldKey, kept_for};
 use super::output::{CleanOutput, RawOutput};
+use super::reconcile::Claim;
 use super::registered::{Fit, Registered};
-use crate::audit::{ApprovalStep, AuditEntry};
+use super::retry::{Backoff, again};
 use crate::call::{Asker, Call};
 use crate::context::{self, Context};
-use crate::digest::digest;
 use crate::event::Event;
 use crate::gate::{GateMode, judge_arguments};
 use crate::handle::ScopedEnvironment;
 use crate::interceptor::{Intercept, PendingCall};
 use crate::outcome::Failure;
-use crate::port::{ApprovalRequest, Verdict};
+use crate::port::{ApprovalRequest, Fence, WaitingCall};
 use crate::registry::{Parts, Policy, panic_text};
 use crate::run::{Reservation, Run};
+
+/// How often people may change the arguments of one call.
+const MOST_CHANGES: usize = 8;
+/// The first pause before a call is tried again.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// A call that may run, with everything it needs. Only [`Desk::admit`] makes one.
 pub(crate) struct Admitted {
@@ -35,6 +42,8 @@ pub(crate) struct Admitted {
     context: Context,
     deadline: Duration,
     checks: Checks,
+    /// How long what it returns is kept for those who ask again.
+    keep: Duration,
 }
 
 /// What came of asking to be admitted.
@@ -98,7 +107,9 @@ impl Desk<'_> {
         }
         let reservation = self.run.reserve(&declaration.name, &declaration.constraints)?;
 
-        self.judge(registered, fit, arguments).await?;
+        if let Some(output) = self.judge(call, registered, fit, arguments).await? {
+            return Ok(Admission::Replayed(output));
+        }
         for interceptor in &self.parts.interceptors {
             let pending = PendingCall {
                 tool: declaration.name.clone(),
@@ -115,7 +126,9 @@ impl Desk<'_> {
                 Ok(Intercept::Refuse(reason)) => return Err(Refusal::new(Code::Intercepted, reason)),
                 Ok(Intercept::Replace(replaced)) => {
                     *arguments = Arc::new(replaced);
-                    self.judge(registered, fit, arguments).await?;
+                    if let Some(output) = self.judge(call, registered, fit, arguments).await? {
+                        return Ok(Admission::Replayed(output));
+                    }
                 }
                 Ok(Intercept::Substitute(output)) => {
                     let (output, checks) = (RawOutput::new(output), Checks::of(registered, fit));
@@ -127,66 +140,101 @@ impl Desk<'_> {
             }
         }
 
+        let grant = self.granted(registered, fit)?;
+        let key = match self.claim(call, registered, fit, arguments).await? {
+            Claim::Held(key) => Some(key),
+            Claim::None => None,
+            Claim::Replay(output) => return Ok(Admission::Replayed(output)),
+        };
+        crate::fail_point::hit("claimed");
+        let admitted = Admitted {
+            registered: Arc::clone(registered),
+            arguments: Arc::clone(arguments),
+            deadline: self.deadline(call, fit),
+            checks: Checks::of(registered, fit),
+            context: self.context(registered, fit, grant, key.as_ref().and_then(HeldKey::name)),
+            keep: kept_for(registered.class, self.parts.keep_keys),
+        };
+        Ok(Admission::Admitted { call: admitted, reservation, key })
+    }
+
+    /// Returns the grant of a call whose backends are there.
+    pub(super) fn granted(&self, registered: &Registered, fit: &Fit) -> Result<Arc<Grant>, Refusal> {
         if let Some(missing) = &fit.missing {
             return Err(missing.clone());
         }
         let grant = Arc::clone(fit.grant.as_ref().map_err(Clone::clone)?);
         self.available(registered, &grant)?;
-        let idempotency = &declaration.idempotency;
-        let key = match claim(
-            &self.parts.idempotency,
-            call,
-            self.policy.personality_id.as_deref(),
-            idempotency,
-            arguments,
-        )
-        .await?
-        {
-            Claimed::Key(key) => Some(key),
-            Claimed::None => None,
-            Claimed::Replay(output) => return Ok(Admission::Replayed(output)),
-        };
-        let wall =
-            fit.limits.wall.map_or(self.parts.deadline, |wall| wall.duration().min(self.parts.deadline));
-        let admitted = Admitted {
-            registered: Arc::clone(registered),
-            arguments: Arc::clone(arguments),
-            deadline: call.deadline_or(wall).min(wall),
-            checks: Checks::of(registered, fit),
-            context: Context::new(context::Parts {
-                tool: declaration.name.clone(),
-                call: self.id,
-                run: self.run.clone(),
-                personality: self.policy.personality_id.clone(),
-                grant,
-                digest: Arc::clone(&registered.digest),
-                registry: Arc::clone(self.parts),
-                limits: fit.limits,
-                processes: Mutex::default(),
-                reached: OnceLock::new(),
-            }),
-        };
-        Ok(Admission::Admitted { call: admitted, reservation, key })
+        Ok(grant)
     }
 
-    /// Judges arguments: size, schema, paths, and who must agree to them.
-    async fn judge(&self, registered: &Registered, fit: &Fit, arguments: &Arc<Value>) -> Result<(), Refusal> {
-        JsonLimits::ARGUMENTS.check(arguments).map_err(|error| {
-            Refusal::new(Code::InputInvalid, format!("the arguments are {}", error.message))
-        })?;
-        registered
-            .input
-            .check(arguments)
-            .map_err(|violation| Refusal::new(Code::InputInvalid, violation.to_string()))?;
-        self.gate(registered, fit, arguments)?;
-        match fit.decision {
-            Decision::Allow => Ok(()),
-            Decision::Forbid => {
-                let message = format!("the personality refuses every `{}` tool", registered.class.as_str());
-                Err(Refusal::new(Code::Forbidden, message))
+    /// Returns how long the tool may take.
+    pub(super) fn deadline(&self, call: &Call, fit: &Fit) -> Duration {
+        let wall =
+            fit.limits.wall.map_or(self.parts.deadline, |wall| wall.duration().min(self.parts.deadline));
+        call.deadline_or(wall).min(wall)
+    }
+
+    /// Makes what the tool's code receives.
+    pub(super) fn context(
+        &self,
+        registered: &Registered,
+        fit: &Fit,
+        grant: Arc<Grant>,
+        key: Option<(&str, Fence)>,
+    ) -> Context {
+        Context::new(context::Parts {
+            tool: registered.declaration().name.clone(),
+            call: self.id,
+            run: self.run.clone(),
+            personality: self.policy.personality_id.clone(),
+            grant,
+            digest: Arc::clone(&registered.digest),
+            registry: Arc::clone(self.parts),
+            limits: fit.limits,
+            key: key.map(|(key, fence)| (key.to_owned(), fence)),
+            processes: Mutex::default(),
+            reached: OnceLock::new(),
+        })
+    }
+
+    /// Judges arguments: size, schema, paths, and who must agree to them. Returns an output where the call turns out to
+    /// be done already, so that nobody is asked about it again.
+    async fn judge(
+        &self,
+        call: &Call,
+        registered: &Arc<Registered>,
+        fit: &Fit,
+        arguments: &mut Arc<Value>,
+    ) -> Result<Option<Arc<CleanOutput>>, Refusal> {
+        for _ in 0..MOST_CHANGES {
+            JsonLimits::ARGUMENTS.check(arguments).map_err(|error| {
+                Refusal::new(Code::InputInvalid, format!("the arguments are {}", error.message))
+            })?;
+            registered
+                .input
+                .check(arguments)
+                .map_err(|violation| Refusal::new(Code::InputInvalid, violation.to_string()))?;
+            self.gate(registered, fit, arguments)?;
+            match fit.decision {
+                Decision::Allow => return Ok(None),
+                Decision::Forbid => {
+                    let message =
+                        format!("the personality refuses every `{}` tool", registered.class.as_str());
+                    return Err(Refusal::new(Code::Forbidden, message));
+                }
+                Decision::Ask | Decision::AskTwo => {}
             }
-            Decision::Ask | Decision::AskTwo => self.ask(registered, fit.decision, arguments).await,
+            if let Some(output) = self.known(call, registered, fit, arguments).await? {
+                return Ok(Some(output));
+            }
+            match self.ask(call, registered, fit.decision, arguments).await? {
+                Answer::Agreed => return Ok(None),
+                Answer::Changed(changed) => *arguments = Arc::new(changed),
+            }
         }
+        let message = format!("the arguments were changed {MOST_CHANGES} times");
+        Err(Refusal::new(Code::ApprovalDenied, message))
     }
 
     fn gate(&self, registered: &Registered, fit: &Fit, arguments: &Value) -> Result<(), Refusal> {
@@ -206,92 +254,47 @@ impl Desk<'_> {
 
     async fn ask(
         &self,
+        call: &Call,
         registered: &Registered,
         needed: Decision,
         arguments: &Arc<Value>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Answer, Refusal> {
         let tool = &registered.declaration().name;
-        let subject = serde_json::json!({
-            "tool": &*registered.digest,
-            "arguments": &**arguments,
-            "run": &**self.run.id(),
-            "proposer": &**self.run.proposer(),
-        });
-        let digest = digest(&subject).map_err(|error| {
-            Refusal::new(Code::InputInvalid, format!("the arguments cannot be approved: {error}"))
-        })?;
-        let required = || {
-            let people = if needed == Decision::AskTwo { "two people" } else { "a person" };
-            Refusal::new(Code::ApprovalRequired, format!("{people} must agree to this call of `{tool}`"))
-                .hint(format!("approve digest {digest}"))
-        };
-        let Some(approver) = &self.parts.approver else { return Err(required()) };
         let request = ApprovalRequest {
-            digest: digest.clone(),
+            digest: String::new(),
             tool: tool.clone(),
+            tool_digest: Arc::clone(&registered.digest),
             class: registered.class,
             arguments: Arc::clone(arguments),
             run: Arc::clone(self.run.id()),
+            session: Arc::clone(self.run.session()),
             proposer: Arc::clone(self.run.proposer()),
             needed,
+            call: Some(WaitingCall {
+                personality: self.policy.personality_id.clone(),
+                asker: call.asker(),
+                key: call.key().map(str::to_owned),
+                deadline_ms: call.own_deadline().map(|own| own.as_millis().try_into().unwrap_or(u64::MAX)),
+                directory: self.run.working_dir().map(Into::into),
+                counts: self.run.counts(tool),
+            }),
         };
-        self.parts.tell(Event::Asked { tool, digest: &digest });
-        self.approval_step(tool, &digest, "asked", Vec::new(), None).await?;
-        let verdict = AssertUnwindSafe(async { approver.decide(&request).await }).catch_unwind();
-        let verdict = self.unless_cancelled(verdict).await?;
-        let (step, by, reason) = match &verdict {
-            Ok(Verdict::Approved(approvals)) => {
-                ("approved", approvals.iter().map(|approval| approval.by.clone()).collect(), None)
-            }
-            Ok(Verdict::Denied { by, reason }) => ("denied", vec![by.clone()], Some(reason.clone())),
-            Ok(Verdict::Pending) | Err(_) => ("pending", Vec::new(), None),
-        };
-        self.approval_step(tool, &digest, step, by, reason).await?;
-        match verdict {
-            Ok(Verdict::Approved(approvals)) => {
-                let mut people: Vec<&str> = approvals
-                    .iter()
-                    .filter(|approval| approval.digest == digest && *approval.by != **self.run.proposer())
-                    .map(|approval| approval.by.as_str())
-                    .collect();
-                people.sort_unstable();
-                people.dedup();
-                if people.len() >= needed.approvals() { Ok(()) } else { Err(required()) }
-            }
-            Ok(Verdict::Denied { by, reason }) => {
-                Err(Refusal::new(Code::ApprovalDenied, format!("{by} refused the call: {reason}")))
-            }
-            Ok(Verdict::Pending) | Err(_) => Err(required()),
-        }
-    }
-
-    /// Keeps a step on the way to an approval. One that cannot be kept stops the call.
-    async fn approval_step(
-        &self,
-        tool: &ToolName,
-        digest: &str,
-        step: &'static str,
-        by: Vec<String>,
-        reason: Option<String>,
-    ) -> Result<(), Refusal> {
-        let step = ApprovalStep {
-            at: self.parts.clock.now(),
+        let request = request.digested().map_err(|error| {
+            Refusal::new(Code::InputInvalid, format!("the arguments cannot be approved: {error}"))
+        })?;
+        let subject = format!("this call of `{tool}`");
+        let question = Question {
+            parts: self.parts,
             call: self.id,
-            run: Arc::clone(self.run.id()),
-            tool: tool.to_string(),
-            digest: digest.to_owned(),
-            step,
-            by,
-            reason,
+            request,
+            subject: &subject,
+            patience: Patience::Once,
         };
-        let kept = self.parts.append(std::iter::once(AuditEntry::Approval(&step))).await;
-        kept.map_err(|error| {
-            Refusal::new(Code::AuditFailed, format!("the approval could not be recorded: {error}"))
-        })
+        self.unless_cancelled(question.ask()).await?
     }
 
     /// Waits for other people's code no longer than the run lasts.
-    async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Refusal> {
+    pub(super) async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Refusal> {
         tokio::select! {
             biased;
             done = work => Ok(done),
@@ -312,32 +315,63 @@ impl Desk<'_> {
 }
 
 impl Admitted {
-    /// Runs the tool. A panic, a missed deadline or a cancelled run is a failure like any other.
     /// Returns the context that the tool gets.
     pub(crate) fn context(&self) -> Context {
         self.context.clone()
     }
 
-    pub(crate) async fn run(self) -> Result<(RawOutput, Checks), Failure> {
-        let Self { registered, arguments, context, deadline, checks } = self;
-        let run = context.run().clone();
+    /// Runs the tool, and again where that does no harm. Returns how often it ran.
+    pub(crate) async fn run(&self, key: Option<&HeldKey>) -> (Result<CleanOutput, Failure>, u32) {
+        let end = Instant::now() + self.deadline;
+        let mut backoff = Backoff::new(FIRST_PAUSE);
+        let mut attempt = 1;
+        loop {
+            let passed = self.run_once(end, key).await.and_then(|raw| self.checks.pass(raw));
+            let pause = match &passed {
+                Err(failure) if again(self.registered.class, key.is_some(), failure, attempt) => {
+                    backoff.next()
+                }
+                _ => return (passed, attempt),
+            };
+            let cancelled = self.context.run().cancellation();
+            if Instant::now() + pause >= end || cancelled.is_cancelled() {
+                return (passed, attempt);
+            }
+            tokio::time::sleep(pause).await;
+            attempt += 1;
+        }
+    }
+
+    /// Returns how long what it returned is kept for those who ask again.
+    pub(crate) const fn keep(&self) -> Duration {
+        self.keep
+    }
+
+    /// Runs the tool. A panic, a missed deadline or a cancelled run is a failure like any other.
+    async fn run_once(&self, end: Instant, key: Option<&HeldKey>) -> Result<RawOutput, Failure> {
+        let (tool, run) = (&self.registered.tool, self.context.run().clone());
+        let context = self.context.clone();
         // Inside a block, because a tool may panic before it returns its future.
-        let work = AssertUnwindSafe(async { registered.tool.call(&arguments, context).await }).catch_unwind();
+        let work = AssertUnwindSafe(async { tool.call(&self.arguments, context).await }).catch_unwind();
         let mut work = std::pin::pin!(work);
         // Many tools are done at once and need neither a timer nor a place in the run's list of waiters.
         let ended = match poll_immediate(&mut work).await {
             Some(ended) => Ok(ended),
             None => tokio::select! {
                 biased;
-                ended = tokio::time::timeout(deadline, work) => ended,
+                ended = tokio::time::timeout_at(end, work) => ended,
                 () = run.cancellation().cancelled() => {
                     return Err(Failure::coded(Code::Cancelled, "the run was cancelled"));
+                }
+                () = lost(key) => {
+                    let message = "the store could not be told that the call goes on, so it was given up";
+                    return Err(Failure::coded(Code::OutcomeUnknown, message));
                 }
             },
         };
         match ended {
             Err(_) => {
-                let seconds = deadline.as_secs_f64();
+                let seconds = self.deadline.as_secs_f64();
                 Err(Failure::coded(
                     Code::DeadlineExceeded,
                     format!("the tool did not end within {seconds} seconds"),
@@ -347,14 +381,24 @@ impl Admitted {
                 code: Code::ExecutionFailed,
                 message: format!("the tool panicked: {}", panic_text(&*panic)),
                 executed: true,
+                again: false,
             }),
             Ok(Ok(Err(error))) => Err(Failure {
                 code: error.code().unwrap_or(Code::ExecutionFailed),
                 message: error.to_string(),
                 executed: error.was_executed(),
+                again: error.code().is_none() && !error.is_permanent(),
             }),
-            Ok(Ok(Ok(value))) => Ok((RawOutput::new(value), checks)),
+            Ok(Ok(Ok(value))) => Ok(RawOutput::new(value)),
         }
+    }
+}
+
+/// Resolves when others may take this process for dead, where the call has a key.
+async fn lost(key: Option<&HeldKey>) {
+    match key {
+        Some(key) => key.lost().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -365,7 +409,7 @@ pub(crate) struct Checks {
 }
 
 impl Checks {
-    fn of(registered: &Arc<Registered>, fit: &Fit) -> Self {
+    pub(super) fn of(registered: &Arc<Registered>, fit: &Fit) -> Self {
         let limit = fit.limits.output.map(|size| usize::try_from(size.bytes()).unwrap_or(usize::MAX));
         Self { registered: Arc::clone(registered), limit }
     }

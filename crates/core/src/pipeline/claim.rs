@@ -5,69 +5,186 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
-use ringfence_policy::{Code, Idempotency, IdempotencyMode, Refusal};
+use ringfence_policy::{Code, Idempotency, IdempotencyMode, Refusal, SafetyClass};
 use serde_json::Value;
 
-use super::output::CleanOutput;
+use super::retry::Backoff;
 use crate::call::Call;
 use crate::digest::digest;
 use crate::outcome::{Failure, Outcome};
-use crate::port::{Claim, IdempotencyStore};
+use crate::port::{
+    Claim, Fence, IdempotencyStore, KeyClaim, KeyName, MAX_IDEMPOTENCY_KEY, Settled, Settlement, StoreError,
+};
+use crate::random;
 
-/// What a call is to do about its key.
+/// The shortest time that what moved money is remembered.
+const FINANCIAL: Duration = Duration::from_hours(24);
+/// How often a store that does not answer is asked again.
+const ATTEMPTS: u32 = 4;
+
+/// What is known of a key.
+pub(super) enum Known {
+    /// The call is done: this is what it returned, as JSON.
+    Done(String),
+    /// The call may or may not have taken effect.
+    InDoubt(Fence),
+    /// Nothing: the call may run.
+    Nothing,
+}
+
+/// What a claim got.
 pub(super) enum Claimed {
     /// Run, and settle this key.
     Key(HeldKey),
-    /// Run; there is no key.
-    None,
-    /// Do not run: the output is already there.
-    Replay(Arc<CleanOutput>),
+    /// Do not run, or not yet.
+    Known(Known),
 }
 
-/// Claims the key of a call, the caller's own or the business key.
-pub(super) async fn claim(
-    store: &Arc<dyn IdempotencyStore>,
-    call: &Call,
-    personality: Option<&str>,
-    idempotency: &Idempotency,
-    arguments: &Value,
-) -> Result<Claimed, Refusal> {
-    let Some(mode) = idempotency.mode else { return Ok(Claimed::None) };
-    let key = match call.key() {
-        Some(key) => Some(key.to_owned()),
-        None => business_key(&idempotency.key, arguments)?,
-    };
-    let Some(key) = key else {
-        return match mode {
-            IdempotencyMode::Optional => Ok(Claimed::None),
-            IdempotencyMode::Required => Err(Refusal::new(
-                Code::IdempotencyKeyRequired,
-                format!("tool `{}` needs an idempotency key", call.tool()),
-            )),
+/// The key of a call, before it is claimed.
+pub(super) struct CallKey<'a> {
+    store: &'a Arc<dyn IdempotencyStore>,
+    claim: KeyClaim,
+    /// How long to wait for another call that has the key.
+    wait: Duration,
+}
+
+impl<'a> CallKey<'a> {
+    /// Finds the key of a call: the caller's own or the business key; none where the tool does without.
+    pub(super) fn of(
+        store: &'a Arc<dyn IdempotencyStore>,
+        call: &Call,
+        run: &str,
+        personality: Option<&str>,
+        idempotency: &Idempotency,
+        arguments: &Value,
+    ) -> Result<Option<Self>, Refusal> {
+        let Some(mode) = idempotency.mode else { return Ok(None) };
+        let key = match call.key() {
+            Some(key) => Some(key.to_owned()),
+            None => business_key(&idempotency.key, arguments)?,
         };
-    };
-    if key.is_empty() || key.chars().count() > 255 {
-        return Err(Refusal::new(Code::InputInvalid, "an idempotency key has 1 to 255 characters"));
-    }
-    let digest = digest(arguments).map_err(|error| {
-        Refusal::new(Code::InputInvalid, format!("the arguments have no digest: {error}"))
-    })?;
-    // One role's key never replays what a tool told another role.
-    let scope = format!("{}/{}", personality.unwrap_or_default(), call.tool());
-    match store.claim(&scope, &key, &digest).await {
-        Claim::Granted => Ok(Claimed::Key(HeldKey(Some(Held { store: Arc::clone(store), scope, key })))),
-        Claim::Replay(output) => Ok(Claimed::Replay(output)),
-        Claim::Conflict(why) => {
-            Err(Refusal::new(Code::IdempotencyConflict, format!("idempotency key `{key}` {why}")))
+        let Some(key) = key else {
+            return match mode {
+                IdempotencyMode::Optional => Ok(None),
+                IdempotencyMode::Required => Err(Refusal::new(
+                    Code::IdempotencyKeyRequired,
+                    format!("tool `{}` needs an idempotency key", call.tool()),
+                )),
+            };
+        };
+        if key.is_empty() || key.chars().count() > MAX_IDEMPOTENCY_KEY {
+            let message = format!("an idempotency key has 1 to {MAX_IDEMPOTENCY_KEY} characters");
+            return Err(Refusal::new(Code::InputInvalid, message));
         }
-        Claim::Unknown => Err(Refusal::new(
+        let digest = digest(arguments).map_err(|error| {
+            Refusal::new(Code::InputInvalid, format!("the arguments have no digest: {error}"))
+        })?;
+        // One role's key never replays what a tool told another role.
+        let scope = format!("{}/{}", personality.unwrap_or_default(), call.tool());
+        let owner = random::name().map_err(|error| Refusal::new(Code::NotAvailable, error))?;
+        let claim = KeyClaim {
+            name: KeyName { scope, key },
+            digest,
+            arguments: arguments.to_string(),
+            run: run.to_owned(),
+            owner,
+        };
+        Ok(Some(Self { store, claim, wait: call.in_flight_wait() }))
+    }
+
+    /// Returns the key as it was given.
+    pub(super) fn key(&self) -> &str {
+        &self.claim.name.key
+    }
+
+    /// Says what is known of the key, without claiming it.
+    pub(super) async fn known(&self) -> Result<Known, Refusal> {
+        let found = self.asking(|| self.store.find(&self.claim.name, &self.claim.digest)).await?;
+        match found {
+            // Whether the other call has the key when this one claims it is seen then.
+            None | Some(Claim::Granted(_) | Claim::InFlight) => Ok(Known::Nothing),
+            Some(found) => self.answered(found),
+        }
+    }
+
+    /// Claims the key. When it is granted, the store has kept that the call starts.
+    pub(super) async fn claim(&self) -> Result<Claimed, Refusal> {
+        let end = tokio::time::Instant::now() + self.wait;
+        let mut backoff = Backoff::new(Duration::from_millis(20));
+        loop {
+            match self.asking(|| self.store.claim(&self.claim)).await? {
+                Claim::Granted(fence) => {
+                    let held = Held { store: Arc::clone(self.store), name: self.claim.name.clone(), fence };
+                    return Ok(Claimed::Key(HeldKey(Some(held))));
+                }
+                Claim::InFlight if tokio::time::Instant::now() < end => {
+                    tokio::time::sleep(backoff.next()).await;
+                }
+                found => return self.answered(found).map(Claimed::Known),
+            }
+        }
+    }
+
+    /// Keeps what was found out about an earlier call with this key.
+    pub(super) async fn found_out(&self, fence: Fence, settlement: Settlement) -> Result<Settled, Refusal> {
+        self.asking(|| self.store.settle(&self.claim.name, fence, settlement.clone())).await
+    }
+
+    pub(super) fn in_doubt(&self) -> Refusal {
+        let key = self.key();
+        Refusal::new(
             Code::OutcomeUnknown,
             format!(
                 "the call with idempotency key `{key}` may or may not have taken effect; it is not repeated"
             ),
-        )),
+        )
+        .hint(format!("find out what became of it, then `ringfence idempotency settle {key}`"))
+    }
+
+    fn answered(&self, found: Claim) -> Result<Known, Refusal> {
+        let conflict = |why: &str| {
+            let message = format!("idempotency key `{}` {why}", self.key());
+            Err(Refusal::new(Code::IdempotencyConflict, message))
+        };
+        match found {
+            Claim::Conflict => conflict("was used with other arguments"),
+            Claim::InFlight => conflict("is in use by a call that has not ended"),
+            Claim::Replay(output) => Ok(Known::Done(output)),
+            Claim::Unknown(fence) => Ok(Known::InDoubt(fence)),
+            Claim::Granted(_) => Ok(Known::Nothing),
+        }
+    }
+
+    /// Asks the store, and again where it does not answer: nothing has started, so that asking twice is safe.
+    async fn asking<T, F>(&self, ask: impl Fn() -> F) -> Result<T, Refusal>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        persistently(ask).await.map_err(|error| {
+            let message = format!("the idempotency key `{}` cannot be claimed: {error}", self.key());
+            Refusal::new(Code::NotAvailable, message)
+        })
+    }
+}
+
+/// Asks a store again while it cannot be reached, a few times.
+async fn persistently<T, F>(ask: impl Fn() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let mut backoff = Backoff::new(Duration::from_millis(50));
+    let mut attempts = 1;
+    loop {
+        match ask().await {
+            Err(StoreError::Unreachable(_)) if attempts < ATTEMPTS => {
+                attempts += 1;
+                tokio::time::sleep(backoff.next()).await;
+            }
+            answer => return answer,
+        }
     }
 }
 
@@ -86,35 +203,67 @@ fn business_key(fields: &[String], arguments: &Value) -> Result<Option<String>, 
     digest(&values).map(Some).map_err(|error| Refusal::new(Code::InputInvalid, error))
 }
 
+/// Returns how long what a call of this class returned is kept for those who ask again.
+pub(super) fn kept_for(class: SafetyClass, keep: Duration) -> Duration {
+    if class >= SafetyClass::Financial { keep.max(FINANCIAL) } else { keep }
+}
+
 /// A key that belongs to a call which has not ended.
 pub(crate) struct HeldKey(Option<Held>);
 
 struct Held {
     store: Arc<dyn IdempotencyStore>,
-    scope: String,
-    key: String,
+    name: KeyName,
+    fence: Fence,
 }
 
 impl HeldKey {
-    /// Records what became of the call.
-    pub(super) async fn settle(mut self, outcome: &Outcome) {
-        let Some(Held { store, scope, key }) = &self.0 else { return };
-        match outcome {
-            Outcome::Done(output) => store.commit(scope, key, Arc::clone(output)).await,
-            Outcome::Failed(Failure { executed: false, .. }) => store.release(scope, key).await,
-            // The tool ran, so nobody knows how far it came.
-            Outcome::Failed(_) | Outcome::Refused(_) => store.doubt(scope, key).await,
+    /// Returns the key and its fence.
+    pub(super) fn name(&self) -> Option<(&str, Fence)> {
+        self.0.as_ref().map(|held| (held.name.key.as_str(), held.fence))
+    }
+
+    /// Resolves when others may take this process for dead.
+    pub(super) async fn lost(&self) {
+        match &self.0 {
+            Some(held) => held.store.lost().await,
+            None => std::future::pending().await,
         }
+    }
+
+    /// Records what became of the call, and returns the outcome that can be stood by: one that could not be kept is in
+    /// doubt, because a retry will be told so.
+    pub(super) async fn settle(mut self, outcome: Outcome, keep: Duration) -> Outcome {
+        let Some(Held { store, name, fence }) = &self.0 else { return outcome };
+        let settlement = match &outcome {
+            Outcome::Done(output) => Settlement::Committed { output: output.value().to_string(), keep },
+            Outcome::Failed(Failure { executed: false, .. }) => Settlement::Failed,
+            // The tool ran, so nobody knows how far it came.
+            Outcome::Failed(_) | Outcome::Refused(_) => Settlement::Unknown,
+        };
+        let settled = persistently(|| store.settle(name, *fence, settlement.clone())).await;
+        let key = name.key.clone();
         // Given up before the store has answered, the key is left in doubt by the drop.
         self.0 = None;
+        match (settled, &outcome) {
+            (Ok(Settled::Kept), _) | (_, Outcome::Failed(_) | Outcome::Refused(_)) => outcome,
+            (Ok(Settled::Stale), Outcome::Done(_)) => in_doubt(&key, "its key was settled by somebody else"),
+            (Err(error), Outcome::Done(_)) => in_doubt(&key, &format!("that could not be kept: {error}")),
+        }
     }
+}
+
+fn in_doubt(key: &str, why: &str) -> Outcome {
+    let message = format!("the call with idempotency key `{key}` was done, but {why}");
+    Outcome::Failed(Failure::coded(Code::OutcomeUnknown, message))
 }
 
 impl Drop for HeldKey {
     fn drop(&mut self) {
-        let Some(Held { store, scope, key }) = self.0.take() else { return };
-        let doubt = AssertUnwindSafe(async move { store.doubt(&scope, &key).await }).catch_unwind();
-        let mut doubt = Box::pin(doubt);
+        let Some(Held { store, name, fence }) = self.0.take() else { return };
+        let doubt =
+            AssertUnwindSafe(async move { store.settle(&name, fence, Settlement::Unknown).await.map(drop) });
+        let mut doubt = Box::pin(doubt.catch_unwind());
         // A store in memory is done at once; another goes on in the background, where there is a runtime for it.
         if doubt.as_mut().now_or_never().is_none()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()

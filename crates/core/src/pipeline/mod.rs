@@ -7,12 +7,16 @@
 //! Each stage is a type whose constructor belongs to the stage before, so that skipping a stage does not compile.
 
 mod admit;
+mod ask;
 mod claim;
 mod output;
+mod reconcile;
 mod registered;
+mod retry;
 mod settle;
 
 pub(crate) use admit::Desk;
+pub(crate) use ask::{Answer, Patience, Question};
 pub use output::{CleanOutput, RawOutput};
 pub(crate) use registered::{Fit, fit};
 pub use registered::{Quarantine, Registered, scan_declaration};

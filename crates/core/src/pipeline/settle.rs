@@ -14,7 +14,8 @@ use super::output::{CleanOutput, cleaned_text};
 use super::registered::{Fit, Registered};
 use crate::call::{Call, Report};
 use crate::context::Context;
-use crate::event::{Event, Record};
+use crate::event::{Event, Record, Trail};
+use crate::fail_point;
 use crate::network::Connections;
 use crate::outcome::{Failure, Outcome};
 use crate::registry::{Parts, panic_text};
@@ -31,12 +32,20 @@ impl Settling<'_> {
     pub(crate) async fn settle(self) -> Report {
         let Self { desk, call, registered } = self;
         let arguments = call.arguments();
-        let mut open =
-            Open { desk, call, registered, arguments, started: Instant::now(), ended: false, context: None };
+        let mut open = Open {
+            desk,
+            call,
+            registered,
+            arguments,
+            started: Instant::now(),
+            ended: false,
+            context: None,
+            trail: Trail::default(),
+        };
         let outcome = AssertUnwindSafe(open.outcome()).catch_unwind().await;
         let outcome = outcome.unwrap_or_else(|panic| {
             let message = format!("a part of the registry panicked: {}", panic_text(&*panic));
-            Outcome::Failed(Failure { code: Code::ExecutionFailed, message, executed: true })
+            Outcome::Failed(Failure { code: Code::ExecutionFailed, message, executed: true, again: false })
         });
         let record = open.end(outcome);
         keep(Arc::clone(open.desk.parts), record).await
@@ -53,13 +62,18 @@ struct Open<'a> {
     ended: bool,
     /// What the tool was given, once it was.
     context: Option<Context>,
+    trail: Trail,
 }
 
 impl Open<'_> {
     async fn outcome(&mut self) -> Outcome {
+        fail_point::hit("admit");
         match self.desk.admit(&self.call, &mut self.arguments, self.registered).await {
             Admission::Refused(refusal) => Outcome::Refused(clean_refusal(refusal)),
-            Admission::Replayed(output) => Outcome::Done(output),
+            Admission::Replayed(output) => {
+                self.trail.replayed = true;
+                Outcome::Done(output)
+            }
             Admission::Substituted { output, checks, reservation } => {
                 // The tool did not run: nothing is counted, and nothing that waits for it may go ahead.
                 drop(reservation);
@@ -67,13 +81,19 @@ impl Open<'_> {
             }
             Admission::Admitted { call: admitted, mut reservation, key } => {
                 reservation.dispatch();
-                self.context = Some(admitted.context());
-                let outcome = finished(admitted.run().await.and_then(|(raw, checks)| checks.pass(raw)));
+                let context = admitted.context();
+                self.trail.key = context.idempotency_key().map(|(key, fence)| (key.to_owned(), fence));
+                self.context = Some(context);
+                let (passed, attempts) = admitted.run(key.as_ref()).await;
+                fail_point::hit("ran");
+                self.trail.attempts = attempts;
+                let mut outcome = finished(passed);
+                if let Some(key) = key {
+                    outcome = key.settle(outcome, admitted.keep()).await;
+                }
+                fail_point::hit("settled");
                 if outcome.is_done() {
                     reservation.complete();
-                }
-                if let Some(key) = key {
-                    key.settle(&outcome).await;
                 }
                 outcome
             }
@@ -85,6 +105,7 @@ impl Open<'_> {
         let registered = self.registered.map(|(registered, _)| registered);
         let mut record =
             record(&self.desk, &self.call, registered, Arc::clone(&self.arguments), outcome, self.started);
+        record.trail = std::mem::take(&mut self.trail);
         if let Some(context) = &self.context {
             record.processes = context.take_processes();
             record.connections = context.take_connections();
@@ -155,15 +176,21 @@ fn record(
         used_declared_capability,
         processes: Vec::new(),
         connections: Connections::default(),
+        proposer: Arc::clone(desk.run.proposer()),
+        personality: desk.policy.personality_id.clone(),
+        policy: Arc::clone(&desk.policy.digest),
+        trail: Trail::default(),
     }
 }
 
 /// Keeps the record, then tells observers. An outcome that cannot be kept is withheld.
 async fn keep(parts: Arc<Parts>, mut record: Record) -> Report {
+    fail_point::hit("keep");
     if let Err(error) = parts.keep(&record).await {
         let message = format!("the outcome could not be recorded, so it is withheld: {error}");
         record.outcome = Outcome::Failed(Failure::coded(Code::AuditFailed, message));
     }
+    fail_point::hit("kept");
     parts.tell(match &record.outcome {
         Outcome::Done(_) => Event::Called(&record),
         Outcome::Failed(_) => Event::Failed(&record),

@@ -4,34 +4,24 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt, ready};
-use ringfence_policy::{Decision, SafetyClass, ToolName};
 use serde_json::Value;
 
-/// A call that people must agree to before it runs.
-#[derive(Clone, Debug)]
-pub struct ApprovalRequest {
-    /// SHA-256 over the tool's definition, the arguments, the run and the proposer. An approval is worth something
-    /// only for this digest.
-    pub digest: String,
-    /// The tool.
-    pub tool: ToolName,
-    /// Its class.
-    pub class: SafetyClass,
-    /// The arguments.
-    pub arguments: Arc<Value>,
-    /// The run.
-    pub run: Arc<str>,
-    /// Who asks; may not approve.
-    pub proposer: Arc<str>,
-    /// How many must agree.
-    pub needed: Decision,
-}
+use super::approval::{ApprovalRequest, ApprovalStore};
 
 /// What the people said.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// These people agreed. The core checks that they are enough, different, and not the proposer.
     Approved(Vec<Approval>),
+    /// Somebody agreed to other arguments, which are judged and asked about in their own right.
+    Changed {
+        /// The other arguments.
+        arguments: Value,
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+    },
     /// Somebody refused, with a reason.
     Denied {
         /// Who.
@@ -39,8 +29,12 @@ pub enum Verdict {
         /// Why.
         reason: String,
     },
+    /// Nobody has agreed in time.
+    Expired,
     /// Nobody has answered yet.
     Pending,
+    /// People cannot be asked, and why.
+    Unreachable(String),
 }
 
 /// One person's agreement to one digest.
@@ -56,6 +50,11 @@ pub struct Approval {
 pub trait Approver: Send + Sync {
     /// Returns what was said about a request; may wait for it.
     fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict>;
+
+    /// Returns the store behind it, if there is one. Calls that waited there when their process ended can be gone on with.
+    fn store(&self) -> Option<&Arc<dyn ApprovalStore>> {
+        None
+    }
 }
 
 /// Approvals given beforehand, each good for one call.

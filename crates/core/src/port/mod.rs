@@ -1,5 +1,6 @@
 //! Ports: what the core needs from outside, and the versions that live in memory.
 
+mod approval;
 mod approver;
 mod clock;
 mod environment;
@@ -8,10 +9,18 @@ mod launcher;
 mod secret;
 mod store;
 
-pub use approver::{Approval, ApprovalRequest, Approver, MemoryApprover, Verdict};
+pub use approval::{
+    ApprovalError, ApprovalRequest, ApprovalStore, ApproverEntry, ApproverName, ApproverNameError,
+    ApproverToken, Decided, FiledRequest, MemoryApprovals, Notice, PersonDecision, RequestFilter,
+    RequestState, RunCount, Standing, StoreApprover, TokenHash, WaitingCall, Word, notice_pause,
+};
+pub use approver::{Approval, Approver, MemoryApprover, Verdict};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use environment::Environment;
-pub use idempotency::{Claim, IdempotencyStore, MemoryIdempotency};
+pub use idempotency::{
+    Claim, Fence, IdempotencyStore, KeyClaim, KeyEntry, KeyFilter, KeyFinding, KeyName, KeyState,
+    MAX_IDEMPOTENCY_KEY, MemoryIdempotency, Settled, Settlement,
+};
 pub use launcher::{Confinement, Launch, Launcher, ProcessOutput};
 pub use secret::{Secret, SecretError, SecretSource};
 pub use store::{MemoryStore, Store, StoreError};

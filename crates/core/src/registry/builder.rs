@@ -27,6 +27,7 @@ pub struct RegistryBuilder {
     audit: Option<Arc<dyn AuditSink>>,
     approver: Option<Arc<dyn Approver>>,
     idempotency: Option<Arc<dyn IdempotencyStore>>,
+    keep_keys: Option<Duration>,
     clock: Option<Arc<dyn Clock>>,
     gate: GateMode,
     deadline: Option<Duration>,
@@ -77,6 +78,13 @@ impl RegistryBuilder {
         self
     }
 
+    /// Sets how long what calls with an idempotency key returned is kept for those who ask again: a week by default, and never
+    /// shorter than a day for `financial` and `privileged` tools.
+    pub const fn keep_keys(mut self, keep: Duration) -> Self {
+        self.keep_keys = Some(keep);
+        self
+    }
+
     /// Sets the clock that dates records.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
@@ -116,6 +124,7 @@ impl RegistryBuilder {
             audit: self.audit,
             approver: self.approver,
             idempotency: self.idempotency.unwrap_or_else(|| Arc::new(MemoryIdempotency::default())),
+            keep_keys: self.keep_keys.unwrap_or(Duration::from_hours(7 * 24)),
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             gate: self.gate,
             deadline: self.deadline.unwrap_or(Duration::from_secs(30)),

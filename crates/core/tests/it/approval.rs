@@ -145,7 +145,10 @@ async fn the_core_counts_for_itself_whatever_an_approver_says() {
     let stage =
         answering(SafetyClass::Financial, |_| Verdict::Denied { by: "ada".into(), reason: "no".into() });
     let report = stage.call("echo", json!("x")).await;
-    assert_eq!(report.outcome.error().as_deref(), Some("APPROVAL_DENIED: ada refused the call: no"));
+    assert_eq!(
+        report.outcome.error().as_deref(),
+        Some("APPROVAL_DENIED: ada refused this call of `echo`: no")
+    );
     assert!(
         stage.call("echo", json!(7)).await.outcome.error().unwrap().contains("INPUT_INVALID"),
         "asked last"
@@ -159,7 +162,10 @@ async fn a_denial_is_answered_once_too() {
     stage.call("echo", json!("x")).await;
     approver.deny(&waiting(&approver), "ada", "too \u{1b}[31mmuch");
     let report = stage.call("echo", json!("x")).await;
-    assert_eq!(report.outcome.error().as_deref(), Some("APPROVAL_DENIED: ada refused the call: too much"));
+    assert_eq!(
+        report.outcome.error().as_deref(),
+        Some("APPROVAL_DENIED: ada refused this call of `echo`: too much")
+    );
     assert_eq!(code(&stage.call("echo", json!("x")).await), "APPROVAL_REQUIRED");
 }
 

@@ -121,8 +121,10 @@ async fn what_certainly_did_not_happen_may_be_tried_again() {
         let report = stage.make(keyed("k", json!({"do": "never"}))).await;
         assert_eq!(report.outcome.error().as_deref(), Some("offline"));
     }
+    assert_eq!(ran.load(Ordering::SeqCst), 6, "each call tries three times");
+    assert_eq!(stage.last().attempts(), 3);
     assert!(stage.make(keyed("k", json!({"do": "it"}))).await.outcome.is_done());
-    assert_eq!(ran.load(Ordering::SeqCst), 3);
+    assert_eq!(ran.load(Ordering::SeqCst), 7);
 }
 
 #[tokio::test]

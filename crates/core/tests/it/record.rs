@@ -5,8 +5,9 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use ringfence::policy::{Risk, SafetyClass};
 use ringfence::{
-    AuditEntry, AuditSink, Backends, Call, Claim, CleanOutput, Context, Declaration, Event, HostFiles,
-    IdempotencyStore, ManualClock, Registry, Run, Tool, ToolError, tool,
+    AuditEntry, AuditSink, Backends, Call, Claim, Context, Declaration, Event, Fence, HostFiles,
+    IdempotencyStore, KeyClaim, KeyEntry, KeyFilter, KeyFinding, KeyName, ManualClock, Registry, Run,
+    Settled, Settlement, StoreError, Tool, ToolError, tool,
 };
 use serde_json::{Value, json};
 
@@ -57,8 +58,9 @@ async fn a_record_is_one_line_of_json() {
     let stage = stage();
     stage.call("reader", json!("/etc/passwd")).await;
     let mut line = serde_json::to_value(stage.last()).unwrap();
-    let digest = line["tool_digest"].take();
-    assert_eq!(digest.as_str().map(str::len), Some(64));
+    for digest in ["tool_digest", "policy_digest"] {
+        assert_eq!(line[digest].take().as_str().map(str::len), Some(64), "{digest}");
+    }
     assert!(line["duration_us"].take().is_u64());
     let hint = line["hint"].take();
     assert!(hint.as_str().is_some_and(|hint| !hint.is_empty()), "{hint}");
@@ -74,6 +76,9 @@ async fn a_record_is_one_line_of_json() {
             "class": "read",
             "risk": "high",
             "asker": "model",
+            "proposer": "agent",
+            "personality": "researcher",
+            "policy_digest": null,
             "outcome": "refused",
             "arguments": "/etc/passwd",
             "result": {
@@ -173,17 +178,29 @@ async fn a_tool_that_panics_before_its_first_await_is_a_failed_call() {
 async fn a_port_that_panics_is_a_failed_call_with_a_record() {
     struct Broken;
     impl IdempotencyStore for Broken {
-        fn claim<'a>(&'a self, _: &'a str, _: &'a str, _: &'a str) -> BoxFuture<'a, Claim> {
+        fn claim<'a>(&'a self, _: &'a KeyClaim) -> BoxFuture<'a, Result<Claim, StoreError>> {
             panic!("connection lost")
         }
-        fn commit<'a>(&'a self, _: &'a str, _: &'a str, _: Arc<CleanOutput>) -> BoxFuture<'a, ()> {
-            ready(()).boxed()
+        fn find<'a>(
+            &'a self,
+            _: &'a KeyName,
+            _: &'a str,
+        ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+            ready(Ok(None)).boxed()
         }
-        fn release<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, ()> {
-            ready(()).boxed()
+        fn settle<'a>(
+            &'a self,
+            _: &'a KeyName,
+            _: Fence,
+            _: Settlement,
+        ) -> BoxFuture<'a, Result<Settled, StoreError>> {
+            ready(Ok(Settled::Kept)).boxed()
         }
-        fn doubt<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, ()> {
-            ready(()).boxed()
+        fn find_out<'a>(&'a self, _: &'a KeyFinding) -> BoxFuture<'a, Result<Settled, StoreError>> {
+            ready(Ok(Settled::Stale)).boxed()
+        }
+        fn keys<'a>(&'a self, _: &'a KeyFilter) -> BoxFuture<'a, Result<Vec<KeyEntry>, StoreError>> {
+            ready(Ok(Vec::new())).boxed()
         }
     }
     let stage = Stage::of(Registry::builder().idempotency(Arc::new(Broken))).with(

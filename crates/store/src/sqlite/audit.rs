@@ -10,10 +10,10 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, params_from_iter};
 
 use super::SqliteStore;
+use super::change::Change;
 use super::error::SqliteError;
 use super::log::{self, Line};
-use super::writer::Change;
-use crate::entry::{Filter, Stored};
+use crate::entry::{Filter, KeepRaw, Stored};
 
 /// The columns of [`Stored`], in its order.
 const COLUMNS: &str = "position, at_ms, kind, run, tool, code, record, raw, clean";
@@ -112,7 +112,10 @@ impl AuditSink for SqliteStore {
         async move {
             let mut lines = Vec::with_capacity(entries.len());
             for entry in entries {
-                let line = entry.line().map_err(|error| error.to_string())?;
+                let mut line = entry.line().map_err(|error| error.to_string())?;
+                if self.0.raw == KeepRaw::Never {
+                    line.raw = None;
+                }
                 lines.push(Line::new(line).map_err(|error| error.to_string())?);
             }
             let kept = self.change(Change::Append(lines)).await;

@@ -6,8 +6,8 @@ use futures_util::FutureExt as _;
 use ringfence::audit::{Checkpoint, Note, ProofFile, SignerKey, TrustedLog, Verified};
 
 use super::SqliteStore;
+use super::change::{Change, Done};
 use super::error::SqliteError;
-use super::writer::{Change, Done};
 use crate::database::{Answer, Database};
 use crate::entry::{Filter, Stored};
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ringfence::audit::{AuditLine, Frontier, Hash, NodeId};
+use ringfence::audit::{AuditLine, ConsistencyProof, Frontier, Hash, NodeId};
 use rusqlite::{Connection, OptionalExtension as _, Transaction};
 
 use super::error::SqliteError;
@@ -112,10 +112,37 @@ pub(super) fn frontier(connection: &Connection, path: &Path) -> Result<Frontier,
     Ok(frontier)
 }
 
+/// Reads where the log stands, and refuses one that does not go on from `last`.
+pub(super) fn grown_frontier(
+    connection: &Connection,
+    path: &Path,
+    last: &Frontier,
+) -> Result<Frontier, SqliteError> {
+    let frontier = claimed_frontier(connection, path)?;
+    if frontier == *last {
+        return Ok(frontier);
+    }
+    let mut broken = None;
+    let grown = ConsistencyProof::assemble(last.size(), frontier.size(), |id| {
+        node(connection, id).unwrap_or_else(|error| {
+            broken = Some(SqliteError::from_sqlite(path, &error));
+            None
+        })
+    });
+    if let Some(error) = broken {
+        return Err(error);
+    }
+    grown.and_then(|proof| proof.verify(last.root(), frontier.root())).map(|()| frontier).map_err(|_| {
+        let why = format!("its log does not go on from the {} entries that it had", last.size());
+        SqliteError::Corrupt { path: path.to_owned(), why }
+    })
+}
+
 /// Reads the frontier as it is written.
 pub(super) fn claimed_frontier(connection: &Connection, path: &Path) -> Result<Frontier, SqliteError> {
     let bytes: Vec<u8> = connection
-        .query_row("SELECT bytes FROM frontier", [], |row| row.get(0))
+        .prepare_cached("SELECT bytes FROM frontier")
+        .and_then(|mut select| select.query_row([], |row| row.get(0)))
         .map_err(|error| SqliteError::from_sqlite(path, &error))?;
     Frontier::from_bytes(&bytes)
         .map_err(|error| SqliteError::Corrupt { path: path.to_owned(), why: error.to_string() })

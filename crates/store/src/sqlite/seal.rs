@@ -1,6 +1,6 @@
 //! Checkpoints, verification and proofs.
 //!
-//! INVARIANT: only the writer's own frontier is signed, never one that was read back from the file while it runs.
+//! INVARIANT: only a log that goes on from where this process last knew it is signed.
 
 use ringfence::audit::{
     Checkpoint, Hash, InclusionProof, Note, ProofError, ProofFile, SignerKey, TrustedLog, Verification,
@@ -10,9 +10,9 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Row, Rows};
 
 use super::SqliteStore;
+use super::change::{Change, Done};
 use super::error::SqliteError;
 use super::log;
-use super::writer::{Change, Done};
 
 impl SqliteStore {
     /// Signs what is in the log now, and keeps the checkpoint beside it.

@@ -10,8 +10,8 @@ use ringfence::{Store, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, Transaction};
 
 use super::SqliteStore;
+use super::change::{Change, Done};
 use super::error::SqliteError;
-use super::writer::{Change, Done};
 
 /// How many keys one namespace may hold.
 const MAX_KEYS: u64 = StoreError::MAX_KEYS as u64;
@@ -163,19 +163,18 @@ pub(super) fn clear(transaction: &Transaction<'_>, space: &str) -> rusqlite::Res
     transaction.prepare_cached("DELETE FROM value WHERE space = ?1")?.execute([space]).map(drop)
 }
 
-/// Removes some of what has expired.
-pub(super) fn sweep(connection: &mut Connection, now: Duration) -> rusqlite::Result<()> {
+/// Removes some of what has expired, and returns how much.
+pub(super) fn sweep(connection: &mut Connection, now: Duration) -> rusqlite::Result<u64> {
     let expired: bool = connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM value WHERE until_us <= ?1)")?
         .query_row([micros(now)], |row| row.get(0))?;
-    if expired {
-        connection
-            .prepare_cached(
-                "DELETE FROM value WHERE id IN (SELECT id FROM value WHERE until_us <= ?1 LIMIT ?2)",
-            )?
-            .execute((micros(now), SWEPT))?;
+    if !expired {
+        return Ok(0);
     }
-    Ok(())
+    let swept = connection
+        .prepare_cached("DELETE FROM value WHERE id IN (SELECT id FROM value WHERE until_us <= ?1 LIMIT ?2)")?
+        .execute((micros(now), SWEPT))?;
+    Ok(u64::try_from(swept).unwrap_or(u64::MAX))
 }
 
 /// Says whether there is room for a value in place of the one that is there.
@@ -208,7 +207,7 @@ fn micros_up(time: Duration) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sqlite::{file, schema};
+    use crate::sqlite::schema;
 
     fn value(space: &str, key: u64, ttl: Option<Duration>) -> Value {
         Value { space: space.into(), key: key.to_string(), value: String::new(), ttl }
@@ -222,7 +221,7 @@ mod tests {
     fn sweeps_a_bounded_part_and_keeps_count() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.db");
-        file::create(&path).unwrap();
+        schema::make(&path).unwrap();
         let mut connection = schema::writer(&path).unwrap();
         let transaction = connection.transaction().unwrap();
         for key in 0..SWEPT + 10 {
@@ -244,7 +243,7 @@ mod tests {
     fn counts_keys() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.db");
-        file::create(&path).unwrap();
+        schema::make(&path).unwrap();
         let mut connection = schema::writer(&path).unwrap();
         let transaction = connection.transaction().unwrap();
         let put = |key, ttl| set(&transaction, &value("a", key, ttl), Duration::ZERO).unwrap();

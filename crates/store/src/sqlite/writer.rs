@@ -9,52 +9,24 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use ringfence::Clock;
 use ringfence::audit::Frontier;
-use ringfence::{Clock, StoreError};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::change::{Change, Done, Turn};
 use super::error::SqliteError;
-use super::log::{self, Line};
-use super::schema;
-use super::value::{self, Value};
+use super::{instance, log, schema, value};
+use crate::entry::KeepRaw;
 
 /// How many changes share one transaction.
 const GROUP: usize = 512;
 /// How much may wait, in units of 1 KiB.
 const ROOM: usize = 64 << 10;
-/// How often expired values are swept.
+/// How often it is looked for what has had its time.
 const SWEEP: Duration = Duration::from_secs(60);
-
-/// Something to write.
-pub(super) enum Change {
-    /// Appends lines to the log.
-    Append(Vec<Line>),
-    /// Keeps a signed checkpoint.
-    Checkpoint { size: u64, note: String },
-    /// Drops a namespace.
-    Clear { space: String },
-    /// Removes a key.
-    Delete { space: String, key: String },
-    /// Drops some of the raw outputs from before a time.
-    ForgetRaw { before: Duration },
-    /// Asks where the log stands, in turn with what is written.
-    Frontier,
-    /// Stores a value.
-    Set(Value),
-}
-
-/// What came of a change.
-pub(super) enum Done {
-    /// This many rows were changed.
-    Count(u64),
-    /// It is kept.
-    Kept,
-    /// Where the log stands.
-    Frontier(Frontier),
-    /// The rules of the store forbid it; what shared its transaction is kept all the same.
-    Refused(StoreError),
-}
+/// When to go on if there was some, and there may be more.
+const SWEEP_ON: Duration = Duration::from_millis(100);
 
 type Answer = Box<dyn FnOnce(Result<Done, SqliteError>) + Send>;
 
@@ -77,7 +49,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Opens the database and starts the thread.
-    pub(super) fn start(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, SqliteError> {
+    pub(super) fn start(path: &Path, clock: Arc<dyn Clock>, raw: KeepRaw) -> Result<Self, SqliteError> {
         let mut connection = schema::writer(path)?;
         let failed = |error| SqliteError::from_sqlite(path, &error);
         let transaction = connection.transaction().map_err(failed)?;
@@ -89,9 +61,11 @@ impl Writer {
         let desk = Desk {
             path: path.to_owned(),
             clock,
+            raw,
             connection,
-            frontier: Some(frontier),
+            last: frontier,
             transactions: Arc::clone(&transactions),
+            short: false,
         };
         let thread = std::thread::Builder::new().name("ringfence-store".into());
         let thread =
@@ -150,36 +124,25 @@ impl Drop for Writer {
     }
 }
 
-impl Change {
-    /// Returns about how much memory it takes.
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Append(lines) => lines.iter().map(Line::bytes).sum(),
-            Self::Checkpoint { note, .. } => note.len(),
-            Self::Clear { space } => space.len(),
-            Self::Delete { space, key } => space.len() + key.len(),
-            Self::ForgetRaw { .. } | Self::Frontier => 0,
-            Self::Set(value) => value.bytes(),
-        }
-    }
-}
-
 /// What the thread owns.
 struct Desk {
     path: PathBuf,
     clock: Arc<dyn Clock>,
+    raw: KeepRaw,
     connection: Connection,
-    /// Where the log stands; unknown after a transaction failed, and then read again.
-    frontier: Option<Frontier>,
+    /// Where the log stood when this thread last knew it. Others may have gone on from there.
+    last: Frontier,
     transactions: Arc<AtomicU64>,
+    /// The disk was full.
+    short: bool,
 }
 
 impl Desk {
     /// Works until nobody can send any more.
     fn run(mut self, jobs: &Receiver<Job>) {
-        let mut swept = Instant::now();
+        let mut due = Instant::now() + SWEEP;
         loop {
-            match jobs.recv_timeout(SWEEP) {
+            match jobs.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(first) => {
                     let mut group = vec![first];
                     group.extend(jobs.try_iter().take(GROUP - 1));
@@ -188,74 +151,75 @@ impl Desk {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if swept.elapsed() >= SWEEP {
-                swept = Instant::now();
-                // What has expired is never shown, so that a sweep that failed can wait for the next.
-                let _swept = value::sweep(&mut self.connection, self.clock.now());
+            if Instant::now() >= due {
+                due = Instant::now() + self.sweep();
             }
         }
+    }
+
+    /// Removes a part of what has had its time, and returns when to do so again.
+    ///
+    /// What has expired is never shown, so that a sweep that failed can wait for the next.
+    fn sweep(&mut self) -> Duration {
+        let now = self.clock.now();
+        let mut swept = value::sweep(&mut self.connection, now).unwrap_or_default();
+        if let KeepRaw::For(time) = self.raw {
+            let forgotten = self.commit(&[Change::ForgetRaw { before: now.saturating_sub(time) }]);
+            if let Ok([Done::Count(count)]) = forgotten.as_deref() {
+                swept = swept.max(*count);
+            }
+        }
+        let _swept = instance::sweep(&self.path);
+        if swept > 0 { SWEEP_ON } else { SWEEP }
     }
 
     /// Commits a group, then answers each of its changes.
     fn settle(&mut self, group: Vec<Job>) {
         let (changes, answers): (Vec<_>, Vec<_>) =
             group.into_iter().map(|job| (job.change, (job.answer, job.room))).unzip();
-        match self.commit(changes) {
+        let mut done = self.commit(&changes);
+        if matches!(done, Err(SqliteError::Full { .. })) {
+            self.short = true;
+            if self.make_room() {
+                done = self.commit(&changes);
+            }
+        }
+        if self.short && done.is_ok() {
+            // There is room again, and it must not all go to the write-ahead log.
+            self.short = !self.make_room();
+        }
+        match done {
             Ok(done) => answers.into_iter().zip(done).for_each(|((answer, _room), done)| answer(Ok(done))),
             Err(error) => answers.into_iter().for_each(|(answer, _room)| answer(Err(error.clone()))),
         }
     }
 
+    /// Moves what is committed from the write-ahead log to its place, so that the log starts again at its beginning.
+    ///
+    /// On a full disk this is where there is still room: the log holds many versions of the same pages.
+    fn make_room(&self) -> bool {
+        let moved = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+            Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+        });
+        moved.is_ok_and(|(all, moved)| all == moved)
+    }
+
     /// Makes all changes in one transaction.
-    fn commit(&mut self, changes: Vec<Change>) -> Result<Vec<Done>, SqliteError> {
-        // Until the commit has returned it is not known where the log stands.
-        let known = self.frontier.take();
+    fn commit(&mut self, changes: &[Change]) -> Result<Vec<Done>, SqliteError> {
         let failed = |error| SqliteError::from_sqlite(&self.path, &error);
         let behavior = TransactionBehavior::Immediate;
         let transaction = self.connection.transaction_with_behavior(behavior).map_err(failed)?;
-        let mut frontier = match known {
-            Some(frontier) => frontier,
-            None => log::frontier(&transaction, &self.path)?,
-        };
-        let before = frontier.size();
-        let now = self.clock.now();
+        let mut turn = Turn::new(&transaction, &self.path, &self.last, self.clock.now());
         let mut done = Vec::with_capacity(changes.len());
         for change in changes {
-            done.push(apply(&transaction, change, &mut frontier, now).map_err(failed)?);
+            done.push(turn.apply(change)?);
         }
-        if frontier.size() != before {
-            log::keep_frontier(&transaction, &frontier).map_err(failed)?;
-        }
+        let frontier = turn.end()?;
         transaction.commit().map_err(failed)?;
         self.transactions.fetch_add(1, Ordering::SeqCst);
-        self.frontier = Some(frontier);
+        if let Some(frontier) = frontier {
+            self.last = frontier;
+        }
         Ok(done)
     }
-}
-
-/// Makes one change. An error undoes the whole transaction.
-fn apply(
-    transaction: &Transaction<'_>,
-    change: Change,
-    frontier: &mut Frontier,
-    now: Duration,
-) -> rusqlite::Result<Done> {
-    match change {
-        Change::Append(lines) => {
-            for line in &lines {
-                log::append(transaction, frontier, line)?;
-            }
-        }
-        Change::Checkpoint { size, note } => log::keep_checkpoint(transaction, size, &note)?,
-        Change::Clear { space } => value::clear(transaction, &space)?,
-        Change::Delete { space, key } => value::delete(transaction, &space, &key)?,
-        Change::ForgetRaw { before } => return log::forget_raw(transaction, before).map(Done::Count),
-        Change::Frontier => return Ok(Done::Frontier(frontier.clone())),
-        Change::Set(value) => {
-            if let Err(refused) = value::set(transaction, &value, now)? {
-                return Ok(Done::Refused(refused));
-            }
-        }
-    }
-    Ok(Done::Kept)
 }

@@ -24,7 +24,7 @@ pub(crate) fn log() -> TrustedLog {
 pub(crate) fn step(run: &str, call: u64) -> ApprovalStep {
     ApprovalStep {
         at: Duration::from_millis(1_000 + call),
-        call,
+        call: Some(call),
         run: run.into(),
         tool: "pay".into(),
         digest: "00".into(),

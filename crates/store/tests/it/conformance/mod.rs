@@ -51,7 +51,7 @@ fn sqlite(clock: Arc<ManualClock>) -> BoxFuture<'static, Made> {
     async move {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ringfence.db");
-        let store = Arc::new(SqliteStore::open_with(&path, clock.clone()).unwrap());
+        let store = Arc::new(SqliteStore::builder(path).clock(clock.clone()).open().unwrap());
         Made { clock, store: store.clone(), database: Some(store), _keep: Box::new(directory) }
     }
     .boxed()

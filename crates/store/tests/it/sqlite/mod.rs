@@ -1,8 +1,12 @@
 //! The database from outside.
 
 mod append;
+mod child;
 mod crash;
+mod full;
+mod migrate;
 mod open;
+mod process;
 mod proof;
 mod tamper;
 

@@ -1,0 +1,109 @@
+//! What people are asked about, and the digest that an approval is bound to.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ringfence_policy::{Decision, SafetyClass, ToolName};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::call::Asker;
+use crate::digest::digest;
+
+/// A call that people must agree to before it runs.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct ApprovalRequest {
+    /// SHA-256 over the tool's definition, the arguments, the run and the proposer. An approval is worth something
+    /// only for this digest.
+    pub digest: String,
+    /// The tool.
+    pub tool: ToolName,
+    /// The digest of the tool's definition.
+    pub tool_digest: Arc<str>,
+    /// Its class.
+    pub class: SafetyClass,
+    /// The arguments.
+    pub arguments: Arc<Value>,
+    /// The run.
+    pub run: Arc<str>,
+    /// The session.
+    pub session: Arc<str>,
+    /// Who asks; may not approve.
+    pub proposer: Arc<str>,
+    /// How many must agree.
+    pub needed: Decision,
+    /// How the call would go on after a restart; absent for what only makes sense to the process that asks.
+    pub call: Option<WaitingCall>,
+}
+
+/// What it takes to go on with a call that waits for people.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct WaitingCall {
+    /// The personality that the call was asked under.
+    pub personality: Option<Arc<str>>,
+    /// Who asks.
+    pub asker: Asker,
+    /// The caller's idempotency key.
+    pub key: Option<String>,
+    /// The time the caller gave it, in milliseconds.
+    pub deadline_ms: Option<u64>,
+    /// The directory that relative paths start from.
+    pub directory: Option<PathBuf>,
+    /// How often each tool has run, for the constraints of the run.
+    pub counts: BTreeMap<ToolName, RunCount>,
+}
+
+/// How often a tool has run in a run.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct RunCount {
+    /// Started.
+    pub started: u32,
+    /// Completed.
+    pub completed: u32,
+}
+
+impl WaitingCall {
+    /// Returns the time the caller gave it.
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline_ms.map(Duration::from_millis)
+    }
+}
+
+impl ApprovalRequest {
+    /// Computes the digest.
+    ///
+    /// # Errors
+    ///
+    /// The arguments have no canonical form.
+    pub(crate) fn digested(mut self) -> Result<Self, String> {
+        self.digest = digest(&json!({
+            "tool": &*self.tool_digest,
+            "arguments": &*self.arguments,
+            "run": &*self.run,
+            "proposer": &*self.proposer,
+        }))?;
+        Ok(self)
+    }
+
+    /// Returns the same request with other arguments, and the digest of those.
+    ///
+    /// # Errors
+    ///
+    /// The arguments have no canonical form.
+    pub fn with_arguments(&self, arguments: Value) -> Result<Self, String> {
+        Self { arguments: Arc::new(arguments), ..self.clone() }.digested()
+    }
+
+    /// Says whether `other` asks the same with other arguments, and its digest is what it says.
+    pub fn is_changed_by(&self, other: &Self) -> bool {
+        let expected = self.with_arguments((*other.arguments).clone());
+        expected.is_ok_and(|expected| expected == *other) && other.digest != self.digest
+    }
+
+    /// Says whether `name` is the proposer, who may not decide.
+    pub fn is_proposed_by(&self, name: &str) -> bool {
+        self.proposer.eq_ignore_ascii_case(name)
+    }
+}
