@@ -5,6 +5,7 @@
 mod append;
 mod crash;
 mod open;
+mod proxy;
 mod tamper;
 
 use std::path::Path;
@@ -32,7 +33,7 @@ impl Bench {
 
     /// Makes an empty database on a server.
     pub(crate) async fn on(server: String) -> Self {
-        let name = format!("test_{}", &unique()[..20]);
+        let name = format!("test_{}", unique());
         let bench = Self { server, name };
         bench.admin(&format!("CREATE DATABASE {}", bench.name)).await;
         bench
@@ -108,7 +109,7 @@ async fn run(url: &str, sql: &str) -> Result<(), tokio_postgres::Error> {
 
 /// Returns random letters and digits.
 fn unique() -> String {
-    ringfence::ApproverToken::generate().unwrap().expose().replace("rfa_", "")
+    ringfence::ApproverToken::generate().unwrap().expose().chars().skip(4).take(20).collect()
 }
 
 /// Returns the URL of the server, which is started where there is none.

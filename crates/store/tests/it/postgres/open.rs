@@ -94,7 +94,7 @@ async fn many_processes_make_the_tables_once() {
 async fn whoever_may_only_use_the_tables_can() {
     let bench = Bench::new().await;
     drop(bench.open().await);
-    let role = format!("user_{}", &unique()[..12]);
+    let role = format!("user_{}", unique());
     bench
         .sql(&format!(
             "CREATE ROLE {role} LOGIN PASSWORD 'secret-word';
