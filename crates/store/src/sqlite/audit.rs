@@ -58,7 +58,7 @@ impl SqliteStore {
         let (conditions, mut values) = conditions(filter);
         values.push(signed(from).into());
         values.push(i64::try_from(most).unwrap_or(i64::MAX).into());
-        let sql = format!("SELECT {COLUMNS} FROM entry WHERE {conditions} position >= ? {order} LIMIT ?");
+        let sql = statement(filter, &conditions, order);
         self.0.readers.with(|connection| {
             let found = connection.prepare_cached(&sql).and_then(|mut select| {
                 select.query_map(params_from_iter(&values), read)?.collect::<Result<Vec<_>, _>>()
@@ -125,6 +125,29 @@ impl AuditSink for SqliteStore {
     }
 }
 
+/// Returns the statement that finds entries through the index that leaves the fewest of them, as far as one can know.
+///
+/// The indexes of run, code, tool and kind are in the order of the log. That of the time is not: there the places are
+/// found and ordered within the index, before any entry is read.
+fn statement(filter: &Filter, conditions: &str, order: &str) -> String {
+    let is_timed = filter.since_ms.is_some() || filter.until_ms.is_some();
+    let index = match filter {
+        Filter { run: Some(_), .. } => "INDEXED BY entry_run",
+        Filter { code: Some(_), .. } => "INDEXED BY entry_code",
+        _ if is_timed => {
+            return format!(
+                "SELECT {COLUMNS} FROM entry WHERE position IN
+                     (SELECT position FROM entry INDEXED BY entry_at
+                      WHERE {conditions} +position >= ? {order} LIMIT ?) {order}"
+            );
+        }
+        Filter { tool: Some(_), .. } => "INDEXED BY entry_tool",
+        Filter { kind: Some(_), .. } => "INDEXED BY entry_kind",
+        _ => "",
+    };
+    format!("SELECT {COLUMNS} FROM entry {index} WHERE {conditions} position >= ? {order} LIMIT ?")
+}
+
 /// Returns the conditions, each with its `AND`, and their values. Only conditions that are there let an index help.
 fn conditions(filter: &Filter) -> (String, Vec<Value>) {
     let mut sql = String::new();
@@ -165,4 +188,53 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Stored> {
 /// Returns a number as SQLite has it; beyond its range there is nothing to find.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::schema;
+
+    /// Returns how SQLite would go about it.
+    fn plan(connection: &rusqlite::Connection, filter: &Filter, order: &str) -> String {
+        let (conditions, mut values) = conditions(filter);
+        values.extend([0.into(), 100.into()]);
+        let sql = format!("EXPLAIN QUERY PLAN {}", statement(filter, &conditions, order));
+        let mut select = connection.prepare(&sql).unwrap();
+        let lines = select.query_map(params_from_iter(&values), |row| row.get::<_, String>(3)).unwrap();
+        lines.collect::<Result<Vec<_>, _>>().unwrap().join("; ")
+    }
+
+    #[test]
+    fn finds_entries_through_an_index() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.db");
+        schema::make(&path).unwrap();
+        let connection = schema::writer(&path).unwrap();
+        let text = |given: bool| given.then(|| "x".to_owned());
+        for given in 0_u8..64 {
+            let has = |bit: u8| given & (1 << bit) != 0;
+            let filter = Filter {
+                kind: text(has(0)),
+                run: text(has(1)),
+                tool: text(has(2)),
+                code: text(has(3)),
+                since_ms: has(4).then_some(1),
+                until_ms: has(5).then_some(2),
+            };
+            for order in ["ORDER BY position", "ORDER BY position DESC"] {
+                let plan = plan(&connection, &filter, order);
+                assert!(!plan.contains("SCAN"), "{filter:?}: {plan}");
+                let expected = match (has(1), has(3), has(4) || has(5), has(2), has(0)) {
+                    (true, ..) => "INDEX entry_run (run=? AND rowid>?)",
+                    (_, true, ..) => "INDEX entry_code (code=? AND rowid>?)",
+                    (_, _, true, ..) => "COVERING INDEX entry_at (at_ms",
+                    (_, _, _, true, _) => "INDEX entry_tool (tool=? AND rowid>?)",
+                    (.., true) => "INDEX entry_kind (kind=? AND rowid>?)",
+                    _ => "INTEGER PRIMARY KEY (rowid>?)",
+                };
+                assert!(plan.contains(expected), "{filter:?}: {plan}");
+            }
+        }
+    }
 }

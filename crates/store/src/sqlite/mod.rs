@@ -21,6 +21,7 @@ mod pool;
 mod schema;
 mod seal;
 mod value;
+mod verify;
 mod writer;
 
 use std::fmt;
