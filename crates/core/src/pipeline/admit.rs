@@ -18,7 +18,7 @@ use super::claim::{HeldKey, kept_for};
 use super::output::{CleanOutput, RawOutput};
 use super::reconcile::Claim;
 use super::registered::{Fit, Registered};
-use super::retry::{Backoff, again};
+use super::retry::{Backoff, Harm, again};
 use crate::call::{Asker, Call};
 use crate::context::{self, Context};
 use crate::event::Event;
@@ -219,8 +219,10 @@ impl Desk<'_> {
             match fit.decision {
                 Decision::Allow => return Ok(None),
                 Decision::Forbid => {
-                    let message =
-                        format!("the personality refuses every `{}` tool", registered.class.as_str());
+                    let (tool, class) = (&registered.declaration().name, registered.class.as_str());
+                    let message = format!(
+                        "the personality's approvals deny tool `{tool}`, which is of class `{class}`"
+                    );
                     return Err(Refusal::new(Code::Forbidden, message));
                 }
                 Decision::Ask | Decision::AskTwo => {}
@@ -323,14 +325,17 @@ impl Admitted {
     /// Runs the tool, and again where that does no harm. Returns how often it ran.
     pub(crate) async fn run(&self, key: Option<&HeldKey>) -> (Result<CleanOutput, Failure>, u32) {
         let end = Instant::now() + self.deadline;
+        let harm = Harm {
+            class: self.registered.class,
+            declares_idempotency: self.registered.declaration().idempotency.mode.is_some(),
+            has_key: key.is_some(),
+        };
         let mut backoff = Backoff::new(FIRST_PAUSE);
         let mut attempt = 1;
         loop {
             let passed = self.run_once(end, key).await.and_then(|raw| self.checks.pass(raw));
             let pause = match &passed {
-                Err(failure) if again(self.registered.class, key.is_some(), failure, attempt) => {
-                    backoff.next()
-                }
+                Err(failure) if again(harm, failure, attempt) => backoff.next(),
                 _ => return (passed, attempt),
             };
             let cancelled = self.context.run().cancellation();
