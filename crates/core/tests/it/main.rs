@@ -21,6 +21,7 @@ mod parallel;
 mod record;
 mod registration;
 mod retry;
+mod review;
 mod schema;
 mod scoped_fs;
 mod secret;
