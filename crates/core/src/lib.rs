@@ -89,7 +89,7 @@ pub use network::LiveCall;
 pub use outcome::{Failure, Outcome};
 pub use parallel::Batch;
 pub use pin::{Change, PinError, PinStatus, Pins};
-pub use pipeline::{CleanOutput, Quarantine, RawOutput, Registered, scan_declaration};
+pub use pipeline::{CleanOutput, Quarantine, RawOutput, Registered, Review, scan_declaration};
 pub use port::{
     Approval, ApprovalError, ApprovalRequest, ApprovalStore, Approver, ApproverEntry, ApproverName,
     ApproverNameError, ApproverToken, Claim, Clock, Confinement, Decided, Environment, Fence, FiledRequest,

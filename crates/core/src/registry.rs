@@ -28,7 +28,7 @@ use crate::interceptor::Interceptor;
 use crate::network::{Live, LiveCall};
 use crate::outcome::Outcome;
 use crate::pin::Pins;
-use crate::pipeline::{Desk, Fit, Registered, Settling, fit};
+use crate::pipeline::{Desk, Fit, Registered, Review, Settling, fit};
 use crate::port::{Approver, Clock, IdempotencyStore};
 use crate::run::Run;
 use crate::tool::Tool;
@@ -328,6 +328,16 @@ impl Registry {
         let id = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let desk = Desk { parts: &self.parts, policy: &policy, run, id };
         Settling { desk, call, registered }.settle().await
+    }
+
+    /// Says what would be decided about a call now, without running it, asking anybody or leaving a record. Interceptors are
+    /// not asked, and what the call's key has been used for is not looked at.
+    ///
+    /// For a call of the past, make its run with [`Run::builder`] and tell it with [`Run::recall`] what went before.
+    pub fn review(&self, run: &Run, call: &Call) -> Review {
+        let policy = self.policy();
+        let registered = policy.entries.get(call.tool()).map(|entry| (&entry.registered, &*entry.fit));
+        Desk { parts: &self.parts, policy: &policy, run, id: 0 }.review(call, registered)
     }
 
     fn policy(&self) -> Arc<Policy> {

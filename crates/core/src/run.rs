@@ -73,6 +73,14 @@ impl Run {
         &self.0.cancellation
     }
 
+    /// Counts a call of the past: one that was started, and completed or not.
+    pub fn recall(&self, tool: &ToolName, completed: bool) {
+        let mut counts = self.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(tool.clone()).or_default();
+        count.started += 1;
+        count.completed += u32::from(completed);
+    }
+
     /// Returns how often each tool has run, without the call of `waiting` that is counted while it waits.
     pub(crate) fn counts(&self, waiting: &ToolName) -> BTreeMap<ToolName, RunCount> {
         let counts = self.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
