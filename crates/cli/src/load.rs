@@ -148,6 +148,13 @@ impl Place {
                 loaded.problems.push(Problem::at(place, message));
             }
         }
+        for tool in loaded.personality.approvals.tools.keys() {
+            if !declarations.iter().any(|declaration| declaration.name == *tool) {
+                let place = places.as_ref().and_then(|places| places.personality("approvals"));
+                let message = format!("the approvals name `{tool}`, which is not a tool of this file");
+                loaded.problems.push(Problem::at(place, message));
+            }
+        }
         for message in check_examples(&loaded.personality, &declarations) {
             let place = places.as_ref().and_then(|places| places.personality("example"));
             loaded.problems.push(Problem::at(place, message));

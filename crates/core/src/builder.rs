@@ -6,7 +6,7 @@ use std::any::Any;
 use std::future::Future;
 use std::marker::PhantomData;
 
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::{BoxFuture, FutureExt, ready};
 use ringfence_policy::{
     BinarySet, Capabilities, Constraints, Declaration, FsReach, HostPattern, Idempotency, IdempotencyMode,
     Jail, Limits, Network, PathPattern, PathReach, Process, Risk, Runtime, SafetyClass, SecretSet, Storage,
@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::handle::ScopedEnvironment;
-use crate::tool::Tool;
+use crate::tool::{Reconciled, Tool};
 
 /// Starts a tool that touches nothing: no hosts, no paths, no secrets, no storage, no processes, no variables.
 ///
@@ -70,6 +70,7 @@ pub fn tool(name: &str) -> ToolBuilder<Missing, Missing> {
         constraints: Constraints::default(),
         limits: Limits::default(),
         available: None,
+        reconcile: None,
         faults,
         types: PhantomData,
     }
@@ -91,6 +92,8 @@ pub enum Missing {}
 pub struct ToolBuildError(Vec<String>);
 
 type Availability = Box<dyn Fn(&ScopedEnvironment) -> bool + Send + Sync>;
+type Found<'a> = BoxFuture<'a, Result<Reconciled<Value>, ToolError>>;
+type Reconcile = Box<dyn for<'a> Fn(&'a Value, Context) -> Found<'a> + Send + Sync>;
 
 /// A tool that is being built.
 #[must_use = "a builder does nothing until `run` is called"]
@@ -107,6 +110,7 @@ pub struct ToolBuilder<I, O> {
     constraints: Constraints,
     limits: Limits,
     available: Option<Availability>,
+    reconcile: Option<Reconcile>,
     faults: Vec<String>,
     types: PhantomData<fn(I) -> O>,
 }
@@ -297,6 +301,8 @@ impl<I, O> ToolBuilder<I, O> {
             constraints: self.constraints,
             limits: self.limits,
             available: self.available,
+            // It was for other types.
+            reconcile: None,
             faults: self.faults,
             types: PhantomData,
         }
@@ -323,6 +329,51 @@ where
     I: DeserializeOwned + Send + 'static,
     O: Serialize + Send + 'static,
 {
+    /// Says how to find out what became of a call that was started and whose end nobody knows, after a crash for instance. The
+    /// context has the idempotency key of that call. Give it after the input and the output.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ringfence::policy::IdempotencyMode;
+    /// use ringfence::{Reconciled, tool};
+    ///
+    /// let pay = tool("pay")
+    ///     .idempotency(IdempotencyMode::Required)
+    ///     .input::<u64>()
+    ///     .output::<String>()
+    ///     .reconcile(|_cents, context| async move {
+    ///         let key = context.idempotency_key().map(|(key, _fence)| key.to_owned());
+    ///         // Ask the bank about `key`: was it paid, can it no longer be, or is that open?
+    ///         Ok(match key.as_deref() {
+    ///             Some("paid") => Reconciled::Done("receipt".to_owned()),
+    ///             Some("rejected") => Reconciled::NotDone,
+    ///             _ => Reconciled::Unknown,
+    ///         })
+    ///     })
+    ///     .run(|_cents, _context| async move { Ok("receipt".to_owned()) })?;
+    /// # Ok::<(), ringfence::ToolBuildError>(())
+    /// ```
+    pub fn reconcile<F, Fut>(mut self, function: F) -> Self
+    where
+        F: Fn(I, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Reconciled<O>, ToolError>> + Send + 'static,
+    {
+        let function = std::sync::Arc::new(function);
+        self.reconcile = Some(Box::new(move |arguments, context| {
+            let function = std::sync::Arc::clone(&function);
+            async move {
+                Ok(match function(typed(arguments)?, context).await? {
+                    Reconciled::Done(output) => Reconciled::Done(untyped(output)?),
+                    Reconciled::NotDone => Reconciled::NotDone,
+                    Reconciled::Unknown => Reconciled::Unknown,
+                })
+            }
+            .boxed()
+        }));
+        self
+    }
+
     /// Finishes the tool with the function that runs when it is called.
     ///
     /// # Errors
@@ -333,8 +384,8 @@ where
         F: Fn(I, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<O, ToolError>> + Send + 'static,
     {
-        let (declaration, available) = self.finished()?;
-        Ok(Native { declaration, available, function, types: PhantomData::<fn(I) -> O> })
+        let (declaration, available, reconcile) = self.finished()?;
+        Ok(Native { declaration, available, reconcile, function, types: PhantomData::<fn(I) -> O> })
     }
 
     /// Finishes the tool with a function that blocks, and is run on threads that may be blocked.
@@ -363,7 +414,7 @@ where
         })
     }
 
-    fn finished(self) -> Result<(Declaration, Option<Availability>), ToolBuildError> {
+    fn finished(self) -> Result<(Declaration, Option<Availability>, Option<Reconcile>), ToolBuildError> {
         let Some(name) = self.name.filter(|_| self.faults.is_empty()) else {
             return Err(ToolBuildError(self.faults));
         };
@@ -381,13 +432,14 @@ where
             limits: self.limits,
             runtime: Runtime::Native,
         };
-        Ok((declaration, self.available))
+        Ok((declaration, self.available, self.reconcile))
     }
 }
 
 struct Native<I, O, F> {
     declaration: Declaration,
     available: Option<Availability>,
+    reconcile: Option<Reconcile>,
     function: F,
     types: PhantomData<fn(I) -> O>,
 }
@@ -415,6 +467,17 @@ where
             Ok(untyped(output)?)
         }
         .boxed()
+    }
+
+    fn reconciles(&self) -> bool {
+        self.reconcile.is_some()
+    }
+
+    fn reconcile<'a>(&'a self, arguments: &'a Value, context: Context) -> Found<'a> {
+        match &self.reconcile {
+            Some(reconcile) => reconcile(arguments, context),
+            None => ready(Ok(Reconciled::Unknown)).boxed(),
+        }
     }
 }
 

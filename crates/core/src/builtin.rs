@@ -13,6 +13,9 @@ use crate::handle::SpawnOptions;
 use crate::port::ProcessOutput;
 use crate::tool::Tool;
 
+/// The exit code of a command that did nothing and may be tried again: `EX_TEMPFAIL` of sysexits.
+const TRY_AGAIN: i32 = 75;
+
 /// Makes the tool that a declaration of a toolbox describes.
 ///
 /// # Errors
@@ -55,7 +58,9 @@ impl Tool for BuiltinTool {
                     if status.is_success() {
                         Ok(Value::String(body))
                     } else {
-                        Err(ToolError::new(format!("the server answered {status}")))
+                        let failed = ToolError::new(format!("the server answered {status}"));
+                        let passes = status.is_server_error() || matches!(status.as_u16(), 408 | 425 | 429);
+                        Err(if passes { failed } else { failed.permanent() })
                     }
                 }
                 Builtin::ListFiles => {
@@ -86,7 +91,8 @@ where
     E: Into<ToolError> + Send + 'static,
 {
     match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result.map_err(Into::into),
+        // A file that is not there now is not there in a moment either.
+        Ok(result) => result.map_err(|error| error.into().permanent()),
         Err(_) => Err(ToolError::new("the runtime is shutting down")),
     }
 }
@@ -102,7 +108,9 @@ fn failure(output: &ProcessOutput, refused: Option<String>) -> ToolError {
     }
     let head: String = output.stderr.chars().take(2_000).collect();
     let refused = refused.map(|refused| format!(" ({refused})")).unwrap_or_default();
-    ToolError::new(format!("exit code {}: {}{refused}", output.exit_code, head.trim_end()))
+    let failed = ToolError::new(format!("exit code {}: {}{refused}", output.exit_code, head.trim_end()));
+    // A command that ends with this code says that it did nothing and may be tried again; any other would only end alike.
+    if output.exit_code == TRY_AGAIN { failed.not_executed() } else { failed.permanent() }
 }
 
 struct CommandTool {

@@ -60,6 +60,7 @@ mod interceptor;
 mod launcher;
 pub mod manual;
 mod network;
+pub mod notify;
 mod outcome;
 mod parallel;
 mod pin;
@@ -89,7 +90,7 @@ pub use network::LiveCall;
 pub use outcome::{Failure, Outcome};
 pub use parallel::Batch;
 pub use pin::{Change, PinError, PinStatus, Pins};
-pub use pipeline::{CleanOutput, Quarantine, RawOutput, Registered, scan_declaration};
+pub use pipeline::{CleanOutput, Quarantine, RawOutput, Registered, Review, scan_declaration};
 pub use port::{
     Approval, ApprovalError, ApprovalRequest, ApprovalStore, Approver, ApproverEntry, ApproverName,
     ApproverNameError, ApproverToken, Claim, Clock, Confinement, Decided, Environment, Fence, FiledRequest,

@@ -73,6 +73,14 @@ impl Run {
         &self.0.cancellation
     }
 
+    /// Counts a call of the past: one that was started, and completed or not.
+    pub fn recall(&self, tool: &ToolName, completed: bool) {
+        let mut counts = self.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(tool.clone()).or_default();
+        count.started += 1;
+        count.completed += u32::from(completed);
+    }
+
     /// Returns how often each tool has run, without the call of `waiting` that is counted while it waits.
     pub(crate) fn counts(&self, waiting: &ToolName) -> BTreeMap<ToolName, RunCount> {
         let counts = self.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +92,7 @@ impl Run {
     }
 
     pub(crate) fn session_namespace(&self) -> Arc<str> {
-        format!("session:{}", self.0.session).into()
+        session_namespace(&self.0.session).into()
     }
 
     /// Counts a call against the tool's constraints, before anything else is spent on it.
@@ -111,6 +119,11 @@ impl Run {
         count.started += 1;
         Ok(Reservation { run: self.clone(), tool: tool.clone(), dispatched: false })
     }
+}
+
+/// Returns where the tools of a session keep what is the session's.
+pub(crate) fn session_namespace(session: &str) -> String {
+    format!("session:{session}")
 }
 
 /// A run that has not started.

@@ -1,6 +1,10 @@
 //! Safety classes, risk, and the decision they lead to.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+
+use crate::{Span, ToolName};
 
 /// How consequential a tool is. Ordered: later is graver.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
@@ -119,8 +123,9 @@ impl From<Route> for Decision {
     }
 }
 
-/// The approval routes of a personality, by class. A class that is not named keeps its default.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+/// The approval routes of a personality, by class and by tool. A class that is not named keeps its default; of the route of a
+/// class and that of a tool, the stricter holds.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Approvals {
     /// For `read` tools.
@@ -138,11 +143,22 @@ pub struct Approvals {
     /// For `privileged` tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub privileged: Option<Route>,
+    /// For single tools.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<ToolName, Route>,
+    /// How long a request waits for people before it expires.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Span>,
 }
 
 impl Approvals {
-    /// Returns what happens to a call of `class`.
-    pub fn decision(&self, class: SafetyClass) -> Decision {
+    /// Returns what happens to a call of `tool`, which is of `class`.
+    pub fn decision(&self, class: SafetyClass, tool: &ToolName) -> Decision {
+        let own = self.tools.get(tool).map_or(Decision::Allow, |route| Decision::from(*route));
+        self.class_decision(class).max(own)
+    }
+
+    fn class_decision(&self, class: SafetyClass) -> Decision {
         let route = match class {
             SafetyClass::Read => self.read,
             SafetyClass::Write => self.write,
@@ -162,10 +178,32 @@ mod tests {
     fn routes_fall_back_to_the_defaults_of_the_class() {
         let approvals: Approvals =
             serde_json::from_str(r#"{"write": "human", "financial": "deny"}"#).unwrap();
-        let decisions = SafetyClass::ALL.map(|class| approvals.decision(class));
+        let tool = "any".parse().unwrap();
+        let decisions = SafetyClass::ALL.map(|class| approvals.decision(class, &tool));
         assert_eq!(
             decisions,
             [Decision::Allow, Decision::Ask, Decision::Allow, Decision::Forbid, Decision::AskTwo]
         );
+    }
+
+    #[test]
+    fn of_class_and_tool_the_stricter_holds() {
+        let approvals: Approvals = serde_json::from_str(
+            r#"{"write": "human", "tools": {"loose": "auto", "pair": "dual", "never": "deny"}, "expires": "15m"}"#,
+        )
+        .unwrap();
+        #[rustfmt::skip]
+        let cases = [
+            // tool      class                    decision
+            ("loose",    SafetyClass::Write,      Decision::Ask),
+            ("loose",    SafetyClass::Read,       Decision::Allow),
+            ("pair",     SafetyClass::Read,       Decision::AskTwo),
+            ("pair",     SafetyClass::Financial,  Decision::AskTwo),
+            ("never",    SafetyClass::Read,       Decision::Forbid),
+            ("other",    SafetyClass::Write,      Decision::Ask),
+        ];
+        for (tool, class, decision) in cases {
+            assert_eq!(approvals.decision(class, &tool.parse().unwrap()), decision, "{tool} {class:?}");
+        }
     }
 }

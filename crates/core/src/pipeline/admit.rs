@@ -18,7 +18,7 @@ use super::claim::{HeldKey, kept_for};
 use super::output::{CleanOutput, RawOutput};
 use super::reconcile::Claim;
 use super::registered::{Fit, Registered};
-use super::retry::{Backoff, again};
+use super::retry::{Backoff, Harm, again};
 use crate::call::{Asker, Call};
 use crate::context::{self, Context};
 use crate::event::Event;
@@ -86,25 +86,8 @@ impl Desk<'_> {
         arguments: &mut Arc<Value>,
         registered: Option<(&Arc<Registered>, &Fit)>,
     ) -> Result<Admission, Refusal> {
-        let name = call.tool();
-        let Some((registered, fit)) = registered else {
-            return Err(Refusal::new(Code::ToolUnknown, format!("no tool is named `{}`", shown(name))));
-        };
-        if self.run.cancellation().is_cancelled() {
-            return Err(cancelled());
-        }
-        if let Some(refusal) = fit.not_permitted(name).filter(|_| !fit.in_toolset || self.parts.refuses_gaps)
-        {
-            return Err(refusal);
-        }
-        if let Some(quarantine) = registered.quarantine() {
-            return Err(quarantine.refusal.clone());
-        }
+        let (registered, fit) = self.permitted(call, registered)?;
         let declaration = registered.declaration();
-        if declaration.constraints.forbidden && call.asker() == Asker::Model {
-            let message = format!("tool `{name}` may be called by code, never by a model");
-            return Err(Refusal::new(Code::ConstraintViolated, message));
-        }
         let reservation = self.run.reserve(&declaration.name, &declaration.constraints)?;
 
         if let Some(output) = self.judge(call, registered, fit, arguments).await? {
@@ -158,6 +141,34 @@ impl Desk<'_> {
         Ok(Admission::Admitted { call: admitted, reservation, key })
     }
 
+    /// Decides what does not depend on the arguments: the tool is there, in the toolset, not in quarantine, and may be asked
+    /// for by whoever asks.
+    pub(super) fn permitted<'r>(
+        &self,
+        call: &Call,
+        registered: Option<(&'r Arc<Registered>, &'r Fit)>,
+    ) -> Result<(&'r Arc<Registered>, &'r Fit), Refusal> {
+        let name = call.tool();
+        let Some((registered, fit)) = registered else {
+            return Err(Refusal::new(Code::ToolUnknown, format!("no tool is named `{}`", shown(name))));
+        };
+        if self.run.cancellation().is_cancelled() {
+            return Err(cancelled());
+        }
+        if let Some(refusal) = fit.not_permitted(name).filter(|_| !fit.in_toolset || self.parts.refuses_gaps)
+        {
+            return Err(refusal);
+        }
+        if let Some(quarantine) = registered.quarantine() {
+            return Err(quarantine.refusal.clone());
+        }
+        if registered.declaration().constraints.forbidden && call.asker() == Asker::Model {
+            let message = format!("tool `{name}` may be called by code, never by a model");
+            return Err(Refusal::new(Code::ConstraintViolated, message));
+        }
+        Ok((registered, fit))
+    }
+
     /// Returns the grant of a call whose backends are there.
     pub(super) fn granted(&self, registered: &Registered, fit: &Fit) -> Result<Arc<Grant>, Refusal> {
         if let Some(missing) = &fit.missing {
@@ -208,21 +219,10 @@ impl Desk<'_> {
         arguments: &mut Arc<Value>,
     ) -> Result<Option<Arc<CleanOutput>>, Refusal> {
         for _ in 0..MOST_CHANGES {
-            JsonLimits::ARGUMENTS.check(arguments).map_err(|error| {
-                Refusal::new(Code::InputInvalid, format!("the arguments are {}", error.message))
-            })?;
-            registered
-                .input
-                .check(arguments)
-                .map_err(|violation| Refusal::new(Code::InputInvalid, violation.to_string()))?;
-            self.gate(registered, fit, arguments)?;
+            self.fitting(registered, fit, arguments)?;
             match fit.decision {
                 Decision::Allow => return Ok(None),
-                Decision::Forbid => {
-                    let message =
-                        format!("the personality refuses every `{}` tool", registered.class.as_str());
-                    return Err(Refusal::new(Code::Forbidden, message));
-                }
+                Decision::Forbid => return Err(denied(registered)),
                 Decision::Ask | Decision::AskTwo => {}
             }
             if let Some(output) = self.known(call, registered, fit, arguments).await? {
@@ -235,6 +235,23 @@ impl Desk<'_> {
         }
         let message = format!("the arguments were changed {MOST_CHANGES} times");
         Err(Refusal::new(Code::ApprovalDenied, message))
+    }
+
+    /// Judges arguments by themselves: size, schema, paths.
+    pub(super) fn fitting(
+        &self,
+        registered: &Registered,
+        fit: &Fit,
+        arguments: &Value,
+    ) -> Result<(), Refusal> {
+        JsonLimits::ARGUMENTS.check(arguments).map_err(|error| {
+            Refusal::new(Code::InputInvalid, format!("the arguments are {}", error.message))
+        })?;
+        registered
+            .input
+            .check(arguments)
+            .map_err(|violation| Refusal::new(Code::InputInvalid, violation.to_string()))?;
+        self.gate(registered, fit, arguments)
     }
 
     fn gate(&self, registered: &Registered, fit: &Fit, arguments: &Value) -> Result<(), Refusal> {
@@ -323,14 +340,17 @@ impl Admitted {
     /// Runs the tool, and again where that does no harm. Returns how often it ran.
     pub(crate) async fn run(&self, key: Option<&HeldKey>) -> (Result<CleanOutput, Failure>, u32) {
         let end = Instant::now() + self.deadline;
+        let harm = Harm {
+            class: self.registered.class,
+            declares_idempotency: self.registered.declaration().idempotency.mode.is_some(),
+            has_key: key.is_some(),
+        };
         let mut backoff = Backoff::new(FIRST_PAUSE);
         let mut attempt = 1;
         loop {
             let passed = self.run_once(end, key).await.and_then(|raw| self.checks.pass(raw));
             let pause = match &passed {
-                Err(failure) if again(self.registered.class, key.is_some(), failure, attempt) => {
-                    backoff.next()
-                }
+                Err(failure) if again(harm, failure, attempt) => backoff.next(),
                 _ => return (passed, attempt),
             };
             let cancelled = self.context.run().cancellation();
@@ -441,6 +461,12 @@ pub(crate) fn used_declared(code: Code, capabilities: Option<&Capabilities>) -> 
         _ => return false,
     };
     capabilities.is_some_and(|capabilities| capabilities.surfaces().any(|declared| declared == surface))
+}
+
+pub(super) fn denied(registered: &Registered) -> Refusal {
+    let (tool, class) = (&registered.declaration().name, registered.class.as_str());
+    let message = format!("the personality's approvals deny tool `{tool}`, which is of class `{class}`");
+    Refusal::new(Code::Forbidden, message)
 }
 
 fn cancelled() -> Refusal {

@@ -13,6 +13,7 @@ mod output;
 mod reconcile;
 mod registered;
 mod retry;
+mod review;
 mod settle;
 
 pub(crate) use admit::Desk;
@@ -20,4 +21,5 @@ pub(crate) use ask::{Answer, Patience, Question};
 pub use output::{CleanOutput, RawOutput};
 pub(crate) use registered::{Fit, fit};
 pub use registered::{Quarantine, Registered, scan_declaration};
+pub use review::Review;
 pub(crate) use settle::Settling;

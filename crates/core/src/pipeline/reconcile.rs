@@ -73,7 +73,7 @@ impl Desk<'_> {
         Err(key.in_doubt())
     }
 
-    fn key<'a>(
+    pub(super) fn key<'a>(
         &'a self,
         call: &Call,
         registered: &Arc<Registered>,

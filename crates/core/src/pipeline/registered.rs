@@ -193,7 +193,7 @@ pub(crate) fn fit(registered: &Registered, personality: &Personality, backends: 
         missing: backends.missing_for(&declaration.name, capabilities),
         gaps: validate_registration(declaration, personality),
         in_toolset: personality.permits_tool(declaration.name.as_str()),
-        decision: personality.approvals.decision(registered.class),
+        decision: personality.approvals.decision(registered.class, &declaration.name),
         limits: declaration.limits.meet(&personality.limits),
     }
 }

@@ -1,8 +1,9 @@
 //! When a call is tried again, by its class.
 //!
-//! Reading again does no harm, so that a `read` tool is tried again when it fails for a reason of its own. Every other
-//! class is tried again only when it cannot have had an effect: it has an idempotency key, and the tool says that it
-//! was not executed. What a fence refused is never tried again: it would be refused again.
+//! Reading again does no harm, so that a `read` tool is tried again when it fails for a reason of its own, unless it
+//! declares idempotency and so says of itself that repeating it matters. Everything else is tried again only when it
+//! cannot have had an effect: the call has an idempotency key, and the tool says that it was not executed. What a
+//! fence refused is never tried again: it would be refused again.
 
 use std::time::Duration;
 
@@ -16,10 +17,21 @@ const ATTEMPTS: u32 = 3;
 /// The longest pause.
 const LONGEST: Duration = Duration::from_secs(2);
 
+/// What is known of a call before it runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Harm {
+    /// The class of the tool.
+    pub(super) class: SafetyClass,
+    /// Whether the tool declares idempotency.
+    pub(super) declares_idempotency: bool,
+    /// Whether the call has a key.
+    pub(super) has_key: bool,
+}
+
 /// Says whether a call that failed at its `attempt`th attempt is tried again.
-pub(super) fn again(class: SafetyClass, has_key: bool, failure: &Failure, attempt: u32) -> bool {
-    let is_safe = class == SafetyClass::Read || (has_key && !failure.executed);
-    attempt < ATTEMPTS && failure.again && is_safe
+pub(super) fn again(harm: Harm, failure: &Failure, attempt: u32) -> bool {
+    let reads = harm.class == SafetyClass::Read && !harm.declares_idempotency;
+    attempt < ATTEMPTS && failure.again && (reads || (harm.has_key && !failure.executed))
 }
 
 /// Pauses that grow and differ, so that those who failed together do not come back together.
@@ -50,24 +62,27 @@ mod tests {
     fn only_what_does_no_harm_is_tried_again() {
         #[rustfmt::skip]
         let cases = [
-            // class                   key    executed  again  attempt  tried
-            (SafetyClass::Read,        false, true,     true,  1,       true),
-            (SafetyClass::Read,        false, true,     true,  3,       false),
-            (SafetyClass::Read,        true,  true,     true,  2,       true),
-            (SafetyClass::Read,        false, true,     false, 1,       false),
-            (SafetyClass::Write,       true,  true,     true,  1,       false),
-            (SafetyClass::Write,       false, false,    true,  1,       false),
-            (SafetyClass::Write,       true,  false,    true,  1,       true),
-            (SafetyClass::Network,     true,  false,    true,  1,       true),
-            (SafetyClass::Financial,   true,  false,    true,  2,       true),
-            (SafetyClass::Financial,   true,  true,     true,  1,       false),
-            (SafetyClass::Financial,   true,  false,    false, 1,       false),
-            (SafetyClass::Privileged,  false, false,    true,  1,       false),
+            // class                   declares  key    executed  again  attempt  tried
+            (SafetyClass::Read,        false,    false, true,     true,  1,       true),
+            (SafetyClass::Read,        false,    false, true,     true,  3,       false),
+            (SafetyClass::Read,        true,     false, true,     true,  1,       false),
+            (SafetyClass::Read,        true,     true,  true,     true,  1,       false),
+            (SafetyClass::Read,        true,     true,  false,    true,  2,       true),
+            (SafetyClass::Read,        false,    false, true,     false, 1,       false),
+            (SafetyClass::Write,       true,     true,  true,     true,  1,       false),
+            (SafetyClass::Write,       false,    false, false,    true,  1,       false),
+            (SafetyClass::Write,       true,     true,  false,    true,  1,       true),
+            (SafetyClass::Network,     true,     true,  false,    true,  1,       true),
+            (SafetyClass::Financial,   true,     true,  false,    true,  2,       true),
+            (SafetyClass::Financial,   true,     true,  true,     true,  1,       false),
+            (SafetyClass::Financial,   true,     true,  false,    false, 1,       false),
+            (SafetyClass::Privileged,  false,    false, false,    true,  1,       false),
         ];
-        for (class, has_key, executed, may, attempt, expected) in cases {
+        for (class, declares_idempotency, has_key, executed, may, attempt, expected) in cases {
+            let harm = Harm { class, declares_idempotency, has_key };
             let failure =
                 Failure { code: Code::ExecutionFailed, message: String::new(), executed, again: may };
-            assert_eq!(again(class, has_key, &failure, attempt), expected, "{class:?} {has_key} {executed}");
+            assert_eq!(again(harm, &failure, attempt), expected, "{harm:?} {executed} {may} {attempt}");
         }
     }
 

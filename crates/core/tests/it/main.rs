@@ -7,6 +7,7 @@
 )]
 
 mod approval;
+mod approval_store;
 mod argument_gate;
 mod backend;
 mod bounds;
@@ -15,10 +16,13 @@ mod envelope;
 mod idempotency;
 mod interceptor;
 mod network;
+mod notify;
 mod output_budget;
 mod parallel;
 mod record;
 mod registration;
+mod retry;
+mod review;
 mod schema;
 mod scoped_fs;
 mod secret;

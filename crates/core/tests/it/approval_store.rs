@@ -1,0 +1,184 @@
+//! Approvals that people give through a store, and calls that wait for them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ringfence::policy::{IdempotencyMode, SafetyClass};
+use ringfence::{
+    ApprovalError, ApprovalStore as _, ApproverToken, Call, FiledRequest, ManualClock, MemoryApprovals,
+    PersonDecision, Registry, RequestFilter, RequestState, StoreApprover, Word, tool,
+};
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, code, echo_of, personality};
+
+struct Office {
+    approvals: Arc<MemoryApprovals>,
+    clock: Arc<ManualClock>,
+    ada: ApproverToken,
+    grace: ApproverToken,
+}
+
+impl Office {
+    async fn open() -> Self {
+        let clock = Arc::new(ManualClock::default());
+        let approvals = Arc::new(MemoryApprovals::new(Arc::clone(&clock) as Arc<_>));
+        let (ada, grace) = (ApproverToken::generate().unwrap(), ApproverToken::generate().unwrap());
+        approvals.add_approver(&"ada".parse().unwrap(), ada.hash()).await.unwrap();
+        approvals.add_approver(&"grace".parse().unwrap(), grace.hash()).await.unwrap();
+        Self { approvals, clock, ada, grace }
+    }
+
+    fn stage(&self, class: SafetyClass, wait: Duration) -> Stage {
+        let approver = StoreApprover::new(Arc::clone(&self.approvals) as Arc<_>).wait(wait);
+        Stage::of(Registry::builder().approver(Arc::new(approver))).with(echo_of(class))
+    }
+
+    async fn open_request(&self) -> FiledRequest {
+        let filter = RequestFilter { state: Some(RequestState::Open), ..RequestFilter::default() };
+        loop {
+            if let Some(filed) = self.approvals.requests(&filter).await.unwrap().pop() {
+                return filed;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    async fn decide(&self, who: &ApproverToken, word: Word) -> Result<FiledRequest, ApprovalError> {
+        let filed = self.open_request().await;
+        let decision =
+            PersonDecision { id: filed.id, token: who.hash(), word, changed: None, reason: "because".into() };
+        self.approvals.decide(&decision).await
+    }
+
+    async fn change(&self, who: &ApproverToken, arguments: Value) -> Result<FiledRequest, ApprovalError> {
+        let filed = self.open_request().await;
+        let changed = Some(filed.request.with_arguments(arguments).unwrap());
+        let decision = PersonDecision {
+            id: filed.id,
+            token: who.hash(),
+            word: Word::Change,
+            changed,
+            reason: "less".into(),
+        };
+        self.approvals.decide(&decision).await
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_wait_runs_when_it_comes_again() {
+    let office = Office::open().await;
+    let stage = office.stage(SafetyClass::Financial, Duration::ZERO);
+    let report = stage.call("echo", json!("pay 5")).await;
+    assert_eq!(code(&report), "APPROVAL_REQUIRED");
+    let ringfence::Outcome::Refused(refusal) = &report.outcome else { panic!("{report:?}") };
+    let digest = office.open_request().await.request.digest;
+    let hint = format!("`ringfence approvals approve {}`, and call again", digest.get(..12).unwrap());
+    assert_eq!(refusal.hint.as_deref(), Some(hint.as_str()));
+    office.decide(&office.ada, Word::Approve).await.unwrap();
+    assert!(stage.call("echo", json!("pay 5")).await.outcome.is_done());
+    assert_eq!(
+        code(&stage.call("echo", json!("pay 5")).await),
+        "APPROVAL_REQUIRED",
+        "one agreement, one call"
+    );
+}
+
+#[tokio::test]
+async fn a_call_waits_for_two_people_and_the_audit_has_each_step() {
+    let office = Office::open().await;
+    let stage = office.stage(SafetyClass::Privileged, Duration::from_secs(10));
+    let people = async {
+        office.decide(&office.ada, Word::Approve).await.unwrap();
+        assert!(matches!(
+            office.decide(&office.ada, Word::Approve).await,
+            Err(ApprovalError::Already { .. })
+        ));
+        assert_eq!(office.decide(&office.grace, Word::Approve).await.unwrap().state, RequestState::Approved);
+    };
+    let (report, ()) = tokio::join!(stage.call("echo", json!("x")), people);
+    assert_eq!(report.outcome.value(), Some("x"));
+    let steps: Vec<Value> =
+        stage.audit.lines().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let steps: Vec<_> = steps.iter().filter_map(|line| line["step"].as_str()).collect();
+    assert_eq!(steps, ["asked", "approved"]);
+}
+
+#[tokio::test]
+async fn a_refusal_holds_until_the_request_expires() {
+    let office = Office::open().await;
+    let stage = office.stage(SafetyClass::Financial, Duration::ZERO);
+    stage.call("echo", json!("x")).await;
+    office.decide(&office.grace, Word::Deny).await.unwrap();
+    for _ in 0..2 {
+        let report = stage.call("echo", json!("x")).await;
+        let expected = "APPROVAL_DENIED: grace refused this call of `echo`: because";
+        assert_eq!(report.outcome.error().as_deref(), Some(expected));
+    }
+    office.clock.advance(Duration::from_secs(3_600));
+    assert_eq!(code(&stage.call("echo", json!("x")).await), "APPROVAL_REQUIRED", "a new request");
+}
+
+#[tokio::test]
+async fn changed_arguments_are_judged_and_need_their_own_people() {
+    let office = Office::open().await;
+    let stage = office.stage(SafetyClass::Privileged, Duration::from_secs(10));
+    let people = async {
+        let changed = office.change(&office.ada, json!("pay 5")).await.unwrap();
+        assert_eq!((changed.state, changed.decided.len()), (RequestState::Open, 1));
+        office.decide(&office.grace, Word::Approve).await.unwrap();
+    };
+    let (report, ()) = tokio::join!(stage.call("echo", json!("pay 500")), people);
+    assert_eq!(report.outcome.value(), Some("pay 5"));
+    assert_eq!(stage.last().arguments(), &json!("pay 5"));
+
+    let stage = office.stage(SafetyClass::Financial, Duration::from_secs(10));
+    let invalid = async { office.change(&office.ada, json!(7)).await.unwrap() };
+    let (report, _) = tokio::join!(stage.call("echo", json!("pay 500")), invalid);
+    assert_eq!(code(&report), "INPUT_INVALID", "the schema holds for people too");
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_what_is_done_already() {
+    let office = Office::open().await;
+    let ran = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&ran);
+    let pay = tool("pay")
+        .class(SafetyClass::Financial)
+        .idempotency(IdempotencyMode::Required)
+        .input_schema(json!(true))
+        .output::<usize>()
+        .run(move |_: Value, _| {
+            let times = counted.fetch_add(1, Ordering::SeqCst) + 1;
+            async move { Ok(times) }
+        })
+        .unwrap();
+    let stage = office.stage(SafetyClass::Read, Duration::ZERO).with(pay);
+    let call = || Call::new("pay", json!({"n": 1})).idempotency_key("k");
+    assert_eq!(code(&stage.make(call()).await), "APPROVAL_REQUIRED");
+    office.decide(&office.ada, Word::Approve).await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(stage.make(call()).await.outcome.value(), Some("1"));
+    }
+    let other = Call::new("pay", json!({"n": 2})).idempotency_key("k");
+    assert_eq!(code(&stage.make(other).await), "IDEMPOTENCY_CONFLICT");
+    let filed = office.approvals.requests(&RequestFilter::default()).await.unwrap();
+    assert_eq!(filed.len(), 1, "{filed:?}");
+}
+
+#[tokio::test]
+async fn single_tools_have_routes_and_the_stricter_one_holds() {
+    #[rustfmt::skip]
+    let cases = [
+        (json!({"tools": {"echo": "human"}}),                    "APPROVAL_REQUIRED"),
+        (json!({"tools": {"echo": "deny"}}),                     "FORBIDDEN"),
+        (json!({"read": "human", "tools": {"echo": "auto"}}),    "APPROVAL_REQUIRED"),
+        (json!({"tools": {"other": "deny"}}),                    ""),
+    ];
+    for (approvals, expected) in cases {
+        let stage = Stage::of(Registry::builder().personality(personality(json!({"approvals": approvals}))))
+            .with(echo_of(SafetyClass::Read));
+        assert_eq!(code(&stage.call("echo", json!("x")).await), expected, "{approvals}");
+    }
+}
