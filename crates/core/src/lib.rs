@@ -60,6 +60,7 @@ mod interceptor;
 mod launcher;
 pub mod manual;
 mod network;
+pub mod notify;
 mod outcome;
 mod parallel;
 mod pin;

@@ -29,8 +29,8 @@ use crate::network::{Live, LiveCall};
 use crate::outcome::Outcome;
 use crate::pin::Pins;
 use crate::pipeline::{Desk, Fit, Registered, Review, Settling, fit};
-use crate::port::{Approver, Clock, IdempotencyStore};
-use crate::run::Run;
+use crate::port::{Approver, Clock, IdempotencyStore, StoreError};
+use crate::run::{Run, session_namespace};
 use crate::tool::Tool;
 
 /// Why a tool was not registered.
@@ -328,6 +328,18 @@ impl Registry {
         let id = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let desk = Desk { parts: &self.parts, policy: &policy, run, id };
         Settling { desk, call, registered }.settle().await
+    }
+
+    /// Ends a session: what tools kept in its storage scope is gone.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be reached, and what was kept is still there. Without a store there is nothing to end.
+    pub async fn end_session(&self, session: &str) -> Result<(), StoreError> {
+        match &self.parts.backends.store {
+            Some(store) => store.clear(&session_namespace(session)).await,
+            None => Ok(()),
+        }
     }
 
     /// Says what would be decided about a call now, without running it, asking anybody or leaving a record. Interceptors are

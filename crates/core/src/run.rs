@@ -92,7 +92,7 @@ impl Run {
     }
 
     pub(crate) fn session_namespace(&self) -> Arc<str> {
-        format!("session:{}", self.0.session).into()
+        session_namespace(&self.0.session).into()
     }
 
     /// Counts a call against the tool's constraints, before anything else is spent on it.
@@ -119,6 +119,11 @@ impl Run {
         count.started += 1;
         Ok(Reservation { run: self.clone(), tool: tool.clone(), dispatched: false })
     }
+}
+
+/// Returns where the tools of a session keep what is the session's.
+pub(crate) fn session_namespace(session: &str) -> String {
+    format!("session:{session}")
 }
 
 /// A run that has not started.

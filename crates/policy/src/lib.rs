@@ -57,5 +57,5 @@ pub use place::Places;
 pub use reach::Reach;
 pub use refusal::Refusal;
 pub use tool_name::{ToolName, ToolNameError};
-pub use toolbox::{DocumentError, Toolbox};
+pub use toolbox::{DocumentError, Notify, Toolbox};
 pub use validate::{Gap, check_examples, validate_declaration, validate_registration, validate_tools};

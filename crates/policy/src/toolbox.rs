@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use crate::json::line_and_column;
 use crate::{
-    Builtin, Capabilities, Constraints, Declaration, Gap, Idempotency, JsonLimits, Limits, PathError,
-    PathPattern, Personality, Risk, Runtime, SafetyClass, ToolName, Variables, parse_json,
+    Builtin, Capabilities, Constraints, Declaration, Gap, Idempotency, JsonLimits, Limits, NetworkCeiling,
+    PathError, PathPattern, Personality, Private, Risk, Runtime, SafetyClass, ToolName, Variables,
+    parse_json,
 };
 
 /// A personality and its tools as they were written.
@@ -21,6 +22,62 @@ pub struct Toolbox {
     /// The tools.
     #[serde(rename = "tool", alias = "tools")]
     tools: Vec<Entry>,
+    /// Whom to tell when a call waits for people.
+    pub notify: Vec<Notify>,
+}
+
+/// Whom to tell when a call waits for people: a web server or a program.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "NotifyEntry")]
+pub enum Notify {
+    /// A program, which is told on its standard input.
+    Command {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// What it may reach.
+        network: NetworkCeiling,
+    },
+    /// A web server, which is sent a signed request.
+    Webhook {
+        /// Its address.
+        url: String,
+        /// The ref of the secret that signs.
+        secret: String,
+        /// The private addresses that are permitted.
+        private: Private,
+    },
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct NotifyEntry {
+    webhook: Option<String>,
+    secret: Option<String>,
+    private: Private,
+    command: Option<Vec<String>>,
+    network: NetworkCeiling,
+}
+
+impl TryFrom<NotifyEntry> for Notify {
+    type Error = &'static str;
+
+    fn try_from(entry: NotifyEntry) -> Result<Self, &'static str> {
+        match entry {
+            NotifyEntry { webhook: Some(url), secret: Some(secret), private, command: None, network }
+                if network == NetworkCeiling::default() =>
+            {
+                Ok(Self::Webhook { url, secret, private })
+            }
+            NotifyEntry { webhook: None, secret: None, private, command: Some(command), network }
+                if private.is_empty() && !command.is_empty() =>
+            {
+                Ok(Self::Command { command, network })
+            }
+            _ => Err(
+                "a `notify` entry has `webhook` and `secret` (and `private`), or `command` (and `network`)",
+            ),
+        }
+    }
 }
 
 /// Why a file was not read, and where.
@@ -297,6 +354,26 @@ capabilities = { fs_reach = { read = "from-personality" }, process = { allowedBi
 
     fn variables() -> Variables {
         Variables { workspace: Some("/srv/{w}".into()), ..Variables::default() }
+    }
+
+    #[test]
+    fn somebody_to_tell_is_a_server_or_a_program() {
+        #[rustfmt::skip]
+        let cases = [
+            (r#"webhook = "https://hooks.example/", secret = "hooks/key""#,                          true),
+            (r#"webhook = "http://127.0.0.1/", secret = "hooks/key", private = ["127.0.0.1"]"#,      true),
+            (r#"command = ["mail", "-s", "waiting"], network = { allow = ["smtp.example:25"] }"#,    true),
+            (r#"webhook = "https://hooks.example/""#,                                                false),
+            (r#"webhook = "https://hooks.example/", secret = "k", command = ["mail"]"#,              false),
+            (r#"command = []"#,                                                                      false),
+            (r#"command = ["mail"], secret = "k""#,                                                  false),
+            (r#"command = ["mail"], shell = true"#,                                                  false),
+            ("",                                                                                     false),
+        ];
+        for (entry, fits) in cases {
+            let read = Toolbox::from_toml(&format!("notify = [{{ {entry} }}]"));
+            assert_eq!(read.is_ok(), fits, "{entry}: {read:?}");
+        }
     }
 
     #[test]

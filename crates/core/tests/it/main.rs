@@ -16,6 +16,7 @@ mod envelope;
 mod idempotency;
 mod interceptor;
 mod network;
+mod notify;
 mod output_budget;
 mod parallel;
 mod record;

@@ -144,3 +144,20 @@ async fn keys_are_listed_by_prefix_and_deleted_without_complaint() {
     }
     assert_eq!(list("b").await, json!(["b/1", "b/2", "bé"]));
 }
+
+#[tokio::test]
+async fn what_belongs_to_a_session_ends_with_it() {
+    let stage = stage(&Arc::default());
+    let (one, two) = (Run::new("run-1", "s1"), Run::new("run-2", "s2"));
+    for run in [&one, &two] {
+        for tool in ["own", "session", "role"] {
+            ask(&stage, run, tool, json!(["set", "k", "kept"])).await;
+        }
+    }
+    stage.registry.end_session("s1").await.unwrap();
+    assert_eq!(ask(&stage, &one, "session", json!(["get", "k"])).await, json!(null));
+    assert_eq!(ask(&stage, &two, "session", json!(["get", "k"])).await, json!("kept"));
+    for tool in ["own", "role"] {
+        assert_eq!(ask(&stage, &one, tool, json!(["get", "k"])).await, json!("kept"), "{tool}");
+    }
+}
