@@ -14,7 +14,7 @@ use super::error::PostgresError;
 use super::log::{self, Line, signed};
 use super::session::{Parameter, Session};
 use super::writer::Change;
-use crate::entry::{Filter, Stored};
+use crate::entry::{Filter, KeepRaw, Stored};
 
 /// The columns of [`Stored`], in its order.
 const COLUMNS: &str = "position, at_ms, kind, run, tool, code, record, raw, clean";
@@ -95,7 +95,10 @@ impl AuditSink for PostgresStore {
         async move {
             let mut lines = Vec::with_capacity(entries.len());
             for entry in entries {
-                let line = entry.line().map_err(|error| error.to_string())?;
+                let mut line = entry.line().map_err(|error| error.to_string())?;
+                if self.options().raw == KeepRaw::Never {
+                    line.raw = None;
+                }
                 lines.push(Line::new(line).map_err(|error| error.to_string())?);
             }
             let kept = self.writer().change(Change::Append(lines)).await;

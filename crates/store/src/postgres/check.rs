@@ -7,8 +7,8 @@ use super::PostgresStore;
 use super::audit::get;
 use super::error::PostgresError;
 use super::log;
-use super::seal::SNAPSHOT;
 use super::session::Session;
+use super::verify::SNAPSHOT;
 
 /// Each returns how many rows do not fit, and the sentence says what that means.
 const COUNTS: [(&str, &str); 5] = [
@@ -71,13 +71,7 @@ impl PostgresStore {
     ///
     /// The database cannot be written.
     pub async fn forget_raw(&self, before: Duration) -> Result<u64, PostgresError> {
-        let before = &i64::try_from(before.as_millis()).unwrap_or(i64::MAX);
-        let forget = |session: Arc<Session>| async move {
-            let sql = "UPDATE ringfence.entry SET raw = NULL WHERE position IN (
-                SELECT position FROM ringfence.entry WHERE raw IS NOT NULL AND at_ms < $1
-                ORDER BY position LIMIT 1000 FOR UPDATE)";
-            session.execute(sql, &[before]).await
-        };
+        let forget = |session: Arc<Session>| async move { forget_some(&session, before).await };
         let mut forgotten = 0;
         loop {
             // Nobody waits long for one piece, and doing one twice does no harm.
@@ -87,4 +81,13 @@ impl PostgresStore {
             }
         }
     }
+}
+
+/// Drops some of the raw outputs from before a time, and returns how many there were.
+pub(super) async fn forget_some(session: &Session, before: Duration) -> Result<u64, PostgresError> {
+    let before = i64::try_from(before.as_millis()).unwrap_or(i64::MAX);
+    let sql = "UPDATE ringfence.entry SET raw = NULL WHERE position IN (
+        SELECT position FROM ringfence.entry WHERE raw IS NOT NULL AND at_ms < $1
+        ORDER BY position LIMIT 1000 FOR UPDATE)";
+    session.execute(sql, &[&before]).await
 }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use ringfence::audit::{AuditLine, Frontier, Hash, NodeId};
+use ringfence::audit::{AuditLine, ConsistencyProof, Frontier, Hash, NodeId};
 use tokio_postgres::Row;
 
 use super::error::PostgresError;
@@ -132,6 +132,21 @@ pub(super) async fn frontier(session: &Session) -> Result<Frontier, PostgresErro
         }
     }
     Ok(frontier)
+}
+
+/// Refuses a log that does not go on from where it stood.
+pub(super) async fn check_growth(
+    session: &Session,
+    last: &Frontier,
+    frontier: &Frontier,
+) -> Result<(), PostgresError> {
+    let other =
+        || session.corrupt(format!("its log does not go on from the {} entries that it had", last.size()));
+    let (old, new) = (last.size(), frontier.size());
+    let needed = ConsistencyProof::needed(old, new).map_err(|_| other())?;
+    let stored = nodes(session, &needed).await?;
+    let grown = ConsistencyProof::assemble(old, new, |id| stored.get(&id).copied());
+    grown.and_then(|proof| proof.verify(last.root(), frontier.root())).map_err(|_| other())
 }
 
 /// Reads the frontier as it is written.

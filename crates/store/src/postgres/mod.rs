@@ -9,32 +9,43 @@
 //!
 //! INVARIANT: an answer of success is given only after the commit is known to have succeeded.
 
+mod approval;
+mod approver;
 mod audit;
 mod check;
 mod database;
 mod error;
+mod key;
+mod lease;
 mod log;
 mod option;
 mod pool;
 mod random;
+mod request;
 mod schema;
 mod seal;
 mod session;
 mod target;
 mod tls;
 mod transaction;
+mod turn;
 mod value;
+mod verify;
 mod writer;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tokio::sync::OnceCell;
+
 pub use self::error::PostgresError;
+use self::lease::Lease;
 pub use self::option::PostgresOptions;
 use self::pool::Pool;
 use self::session::Session;
 use self::target::Target;
+use self::transaction::Known;
 use self::writer::Writer;
 
 /// An audit log and a key-value store that many machines share.
@@ -66,6 +77,10 @@ pub struct PostgresStore(Arc<Inner>);
 struct Inner {
     readers: Pool,
     writer: Writer,
+    /// Where the log was last seen to stand.
+    known: Arc<Known>,
+    /// That this process is alive, once somebody depends on it.
+    lease: OnceCell<Lease>,
 }
 
 impl PostgresStore {
@@ -89,11 +104,12 @@ impl PostgresStore {
         let target = Arc::new(Target::parse(url, options.connect)?);
         let session = Session::open(&target, &options).await?;
         schema::migrate(&session).await?;
-        session.batch(seal::SNAPSHOT).await?;
-        log::frontier(&session).await?;
+        session.batch(verify::SNAPSHOT).await?;
+        let known = Arc::new(Known::new(log::frontier(&session).await?));
         session.batch("COMMIT").await?;
-        let writer = Writer::start(Arc::clone(&target), options.clone(), session)?;
-        Ok(Self(Arc::new(Inner { readers: Pool::new(target, options), writer })))
+        let writer = Writer::start(Arc::clone(&target), options.clone(), session, Arc::clone(&known))?;
+        let readers = Pool::new(target, options);
+        Ok(Self(Arc::new(Inner { readers, writer, known, lease: OnceCell::new() })))
     }
 
     /// Returns how many transactions were committed, so that tests can see callers share one.
@@ -105,6 +121,10 @@ impl PostgresStore {
     /// Returns the database and its host.
     fn place(&self) -> &Arc<str> {
         self.0.readers.place()
+    }
+
+    fn options(&self) -> &PostgresOptions {
+        self.0.readers.options()
     }
 
     fn readers(&self) -> &Pool {

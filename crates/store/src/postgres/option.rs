@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::entry::KeepRaw;
+
 /// How long a store waits for its server, and how many connections it has.
 ///
 /// # Examples
@@ -22,8 +24,12 @@ pub struct PostgresOptions {
     pub statement: Duration,
     /// How long a change is tried again after the connection was lost: 15 seconds.
     pub patience: Duration,
-    /// How many connections read at once; one more writes: 8.
+    /// How many connections read at once; one more writes, and one more renews the lease: 8.
     pub sessions: usize,
+    /// How long this process counts as alive after it was last heard of: 15 seconds. It says so every third of it.
+    pub lease: Duration,
+    /// How long the raw outputs of tools are kept.
+    pub raw: KeepRaw,
 }
 
 impl Default for PostgresOptions {
@@ -33,6 +39,8 @@ impl Default for PostgresOptions {
             statement: Duration::from_secs(30),
             patience: Duration::from_secs(15),
             sessions: 8,
+            lease: Duration::from_secs(15),
+            raw: KeepRaw::default(),
         }
     }
 }

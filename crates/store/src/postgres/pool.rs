@@ -28,6 +28,16 @@ impl Pool {
         Self { target, options, idle: Mutex::default(), room }
     }
 
+    /// Returns the waits and numbers.
+    pub(super) const fn options(&self) -> &PostgresOptions {
+        &self.options
+    }
+
+    /// Returns the server.
+    pub(super) const fn target(&self) -> &Arc<Target> {
+        &self.target
+    }
+
     /// Returns the database and its host.
     pub(super) fn place(&self) -> &Arc<str> {
         &self.target.place
@@ -49,10 +59,12 @@ impl Pool {
         }
     }
 
-    async fn once<T, F, R>(&self, read: &F) -> Result<T, PostgresError>
+    /// Works with a connection of one's own, once.
+    pub(super) async fn once<T, E, F, R>(&self, work: &F) -> Result<T, E>
     where
+        E: From<PostgresError>,
         F: Fn(Arc<Session>) -> R,
-        R: Future<Output = Result<T, PostgresError>>,
+        R: Future<Output = Result<T, E>>,
     {
         let waiting = tokio::time::timeout(self.options.statement, self.room.acquire());
         let timeout = || PostgresError::Timeout { place: Arc::clone(self.place()) };
@@ -62,7 +74,7 @@ impl Pool {
             None => Session::open(&self.target, &self.options).await?,
         };
         let session = Arc::new(session);
-        let found = read(Arc::clone(&session)).await?;
+        let found = work(Arc::clone(&session)).await?;
         if let Ok(session) = Arc::try_unwrap(session) {
             self.lock().push(session);
         }

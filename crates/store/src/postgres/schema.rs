@@ -9,7 +9,7 @@ use super::error::PostgresError;
 use super::session::Session;
 
 /// One step for each version; a step once released never changes.
-const STEPS: [&str; 1] = [include_str!("schema/1.sql")];
+const STEPS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 /// `ringfenc`: the number of the lock under which tables are made.
 const LOCK: i64 = 0x7269_6e67_6665_6e63;
 

@@ -17,11 +17,6 @@ use super::error::PostgresError;
 use super::session::{Parameter, Session};
 use super::writer::{Change, Done};
 
-/// Changes values, and keeps the mark of the transaction with what came of each change.
-pub(super) const APPLY_VALUES: &str = "INSERT INTO ringfence.writer (id, sequence, kept, at)
-    VALUES ($1, $2, ringfence.value_apply($3, $4, $5, $6, $7, $8, $9), ringfence.moment())
-    ON CONFLICT (id) DO UPDATE SET sequence = excluded.sequence, kept = excluded.kept, at = excluded.at
-    RETURNING kept";
 /// How many keys one namespace may hold.
 const MAX_KEYS: i64 = StoreError::MAX_KEYS as i64;
 /// How many bytes of keys and values one namespace may hold.
@@ -78,10 +73,10 @@ impl<'a> Values<'a> {
         self.push(4, "", "", "", None);
     }
 
-    /// Returns the values of [`APPLY_VALUES`].
-    pub(super) fn parameters<'p>(&'p self, id: &'p &[u8], sequence: &'p i64) -> [Parameter<'p>; 9] {
+    /// Returns the arguments of `value_apply`.
+    pub(super) fn parameters(&self) -> [Parameter<'_>; 7] {
         let Self { verbs, spaces, keys, contents, ttls } = self;
-        [id, sequence, verbs, spaces, keys, contents, ttls, &MAX_KEYS, &MAX_BYTES]
+        [verbs, spaces, keys, contents, ttls, &MAX_KEYS, &MAX_BYTES]
     }
 
     fn push(&mut self, verb: i16, space: &'a str, key: &'a str, content: &'a str, ttl: Option<i64>) {
@@ -171,13 +166,13 @@ impl PostgresStore {
     async fn changing(&self, change: Change) -> Result<(), StoreError> {
         match self.writer().change(change).await? {
             Done::Refused(error) => Err(error),
-            Done::Frontier(_) | Done::Kept => Ok(()),
+            Done::Again | Done::Claimed(_) | Done::Frontier(_) | Done::Kept | Done::Settled(_) => Ok(()),
         }
     }
 }
 
 /// Returns the first bytes after everything that begins with a prefix; none where there is nothing after it.
-fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut after = prefix.to_vec();
     while let Some(last) = after.pop() {
         if last < u8::MAX {

@@ -7,18 +7,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ringfence::StoreError;
 use ringfence::audit::Frontier;
+use ringfence::{Claim, Clock as _, Fence, KeyClaim, KeyName, Settled, Settlement, StoreError, SystemClock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
+use super::check;
 use super::error::PostgresError;
 use super::log::Line;
 use super::option::PostgresOptions;
 use super::random;
 use super::session::Session;
 use super::target::Target;
-use super::transaction::{self, Failed, Mark};
+use super::transaction::{self, Failed, Known, Mark};
 use super::value::Value;
+use crate::entry::KeepRaw;
 
 /// How many changes share one transaction.
 const GROUP: usize = 512;
@@ -35,24 +37,34 @@ pub(super) enum Change {
     Checkpoint { size: u64, note: String },
     /// Drops a namespace.
     Clear { space: String },
+    /// Claims an idempotency key for a process.
+    Claim { claim: KeyClaim, instance: [u8; 16] },
     /// Removes a key.
     Delete { space: String, key: String },
     /// Asks where the log stands, in turn with what is written.
     Frontier,
     /// Stores a value.
     Set(Value),
+    /// Keeps what became of a call with an idempotency key.
+    Settle { name: KeyName, fence: Fence, settlement: Settlement },
     /// Removes some of what has expired.
     Sweep,
 }
 
 /// What came of a change.
 pub(super) enum Done {
-    /// It is kept.
-    Kept,
+    /// It was done, but the answer is lost: asking again is safe.
+    Again,
+    /// What a claim found; none where the process that claims is not alive.
+    Claimed(Option<Claim>),
     /// Where the log stands.
     Frontier(Frontier),
+    /// It is kept.
+    Kept,
     /// The rules of the store forbid it; what shared its transaction is kept all the same.
     Refused(StoreError),
+    /// Whether a settlement was kept.
+    Settled(Settled),
 }
 
 /// A change on its way, and whom to tell.
@@ -77,13 +89,20 @@ impl Writer {
         target: Arc<Target>,
         options: PostgresOptions,
         session: Session,
+        known: Arc<Known>,
     ) -> Result<Self, PostgresError> {
         let place = Arc::clone(&target.place);
         let no_randomness = || PostgresError::Closed { place: Arc::clone(&place) };
         let mark = Mark { id: random::id().ok_or_else(no_randomness)?, sequence: 0 };
         let transactions = Arc::new(AtomicU64::new(0));
-        let desk =
-            Desk { target, options, session: Some(session), mark, transactions: Arc::clone(&transactions) };
+        let desk = Desk {
+            target,
+            options,
+            session: Some(session),
+            known,
+            mark,
+            transactions: Arc::clone(&transactions),
+        };
         let (jobs, receiver) = mpsc::unbounded_channel();
         tokio::spawn(desk.run(receiver));
         Ok(Self { place, jobs, room: Arc::new(Semaphore::new(ROOM)), transactions })
@@ -112,10 +131,13 @@ impl Change {
         match self {
             Self::Append(lines) => lines.iter().map(Line::bytes).sum(),
             Self::Checkpoint { note, .. } => note.len(),
+            Self::Claim { claim, .. } => claim.arguments.len() + claim.name.key.len(),
             Self::Clear { space } => space.len(),
             Self::Delete { space, key } => space.len() + key.len(),
             Self::Frontier | Self::Sweep => 0,
             Self::Set(value) => value.bytes(),
+            Self::Settle { settlement: Settlement::Committed { output, .. }, .. } => output.len(),
+            Self::Settle { .. } => 0,
         }
     }
 }
@@ -125,6 +147,7 @@ struct Desk {
     target: Arc<Target>,
     options: PostgresOptions,
     session: Option<Session>,
+    known: Arc<Known>,
     mark: Mark,
     transactions: Arc<AtomicU64>,
 }
@@ -144,8 +167,17 @@ impl Desk {
                 swept = Instant::now();
                 // What has expired is never shown, so that a sweep that failed can wait for the next.
                 let _swept = self.commit(&[Change::Sweep]).await;
+                let _forgotten = self.forget_raw().await;
             }
         }
+    }
+
+    /// Drops raw outputs whose time is up, by the clock of this machine: it made the times of the entries too.
+    async fn forget_raw(&self) -> Result<(), PostgresError> {
+        let (KeepRaw::For(time), Some(session)) = (self.options.raw, &self.session) else { return Ok(()) };
+        let before = SystemClock.now().saturating_sub(time);
+        while check::forget_some(session, before).await? > 0 {}
+        Ok(())
     }
 
     /// Commits a group, then answers each of its changes. Whoever no longer waits misses the answer and nothing else.
@@ -197,13 +229,13 @@ impl Desk {
             Some(session) => session,
             None => Session::open(&self.target, &self.options).await?,
         };
-        let done = transaction::run(&session, changes, &self.mark, doubtful).await?;
+        let done = transaction::run(&session, changes, &self.mark, &self.known, doubtful).await?;
         self.session = Some(session);
         Ok(done)
     }
 }
 
 /// Says that it is not known what became of a commit.
-fn unsettled(target: &Target, error: &PostgresError) -> PostgresError {
+pub(super) fn unsettled(target: &Target, error: &PostgresError) -> PostgresError {
     PostgresError::Unsettled { place: Arc::clone(&target.place), why: error.to_string() }
 }

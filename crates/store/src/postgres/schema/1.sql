@@ -138,6 +138,15 @@ BEGIN
     RETURN true;
 END $$;
 
+-- Removes some of what has expired, and marks after a day.
+CREATE FUNCTION ringfence.sweep() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM ringfence.value AS v WHERE (v.space, v.key) IN (
+        SELECT o.space, o.key FROM ringfence.value AS o
+        WHERE o.until <= (SELECT ringfence.moment()) ORDER BY o.until LIMIT 1000);
+    DELETE FROM ringfence.writer AS w WHERE w.at < (SELECT ringfence.moment()) - interval '1 day';
+END $$;
+
 -- Makes many changes in their order, and says of each whether it was made: 1 stores, 2 removes a key, 3 drops a
 -- namespace, 4 removes some of what has expired.
 CREATE FUNCTION ringfence.value_apply(
@@ -157,10 +166,7 @@ BEGIN
             WHEN 3 THEN
                 DELETE FROM ringfence.value AS v WHERE v.space = sha256(names[i]);
             WHEN 4 THEN
-                DELETE FROM ringfence.value AS v WHERE (v.space, v.key) IN (
-                    SELECT o.space, o.key FROM ringfence.value AS o
-                    WHERE o.until <= (SELECT ringfence.moment()) ORDER BY o.until LIMIT 1000);
-                DELETE FROM ringfence.writer AS w WHERE w.at < ringfence.moment() - interval '1 day';
+                PERFORM ringfence.sweep();
         END CASE;
         kept := kept || made;
     END LOOP;
