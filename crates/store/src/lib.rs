@@ -47,6 +47,6 @@ mod sqlite;
 
 pub use database::{Answer, Database, DatabaseError};
 pub use entry::{Filter, KeepRaw, Stored};
-pub use postgres::{PostgresError, PostgresOptions, PostgresStore};
+pub use postgres::{Copied, PostgresError, PostgresOptions, PostgresStore, copy};
 pub use secret::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
 pub use sqlite::{SqliteBuilder, SqliteError, SqliteStore};

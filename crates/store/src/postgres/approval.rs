@@ -43,7 +43,8 @@ impl ApprovalStore for PostgresStore {
                 let found = request::select(&session, &same, &[&request.digest.as_bytes()]).await?.pop();
                 if let Some(found) = found {
                     if waiter.is_some() {
-                        let sql = "UPDATE ringfence.request SET waiter = $2 WHERE id = $1";
+                        let sql = "UPDATE ringfence.request SET waiter = $2,
+                            waiting = CASE WHEN waiter = $2 THEN waiting + 1 ELSE 1 END WHERE id = $1";
                         session.execute(sql, &[&found.id, &waiter]).await?;
                     }
                     return Ok((turn, Ok(found.id)));
@@ -75,9 +76,8 @@ impl ApprovalStore for PostgresStore {
             // Those who wait look often, and only what is approved can be taken.
             let look = |session: Arc<Session>| async move { standing(&session, id).await };
             let seen = self.readers().read(look).await.map_err(StoreError::from)?;
-            match seen.ok_or_else(missing)? {
-                (_, Some(standing)) => return Ok(standing),
-                (_, None) => {}
+            if let (_, Some(standing)) = seen.ok_or_else(missing)? {
+                return Ok(standing);
             }
             let work = |turn: Turn| async move {
                 let session = turn.session();
@@ -110,7 +110,8 @@ impl ApprovalStore for PostgresStore {
             let waiter = lease.current()?.id;
             let waiter = waiter.as_slice();
             let work = |turn: Turn| async move {
-                let sql = "UPDATE ringfence.request SET waiter = NULL WHERE id = $1 AND waiter = $2";
+                let sql = "UPDATE ringfence.request SET waiting = waiting - 1,
+                    waiter = CASE WHEN waiting > 1 THEN waiter END WHERE id = $1 AND waiter = $2";
                 if !id.contains('\0') {
                     turn.session().execute(sql, &[&id, &waiter]).await?;
                 }
@@ -144,7 +145,7 @@ impl ApprovalStore for PostgresStore {
                 found.retain(is_ours);
                 found.truncate(most);
                 let ids: Vec<&str> = found.iter().map(|filed| filed.id.as_str()).collect();
-                let sql = "UPDATE ringfence.request SET waiter = $2 WHERE id = ANY ($1)";
+                let sql = "UPDATE ringfence.request SET waiter = $2, waiting = 1 WHERE id = ANY ($1)";
                 session.execute(sql, &[&ids, &waiter]).await?;
                 Ok((turn, Ok(found)))
             };

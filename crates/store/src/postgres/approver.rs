@@ -23,7 +23,8 @@ pub(super) async fn holder(
     session: &Session,
     token: &TokenHash,
 ) -> Result<Option<ApproverName>, PostgresError> {
-    let sql = "SELECT name FROM ringfence.approver WHERE token = $1 AND revoked_us IS NULL";
+    let sql = "SELECT name FROM ringfence.approver WHERE token = $1 AND revoked_us IS NULL
+        ORDER BY name COLLATE \"C\" LIMIT 1";
     let row = session.row(sql, &[&token.as_bytes().as_slice()]).await?;
     row.map(|row| name(session, get(session, &row, 0)?)).transpose()
 }

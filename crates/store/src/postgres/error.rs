@@ -3,7 +3,6 @@
 //! INVARIANT: no sentence holds a password, a key, a value or a record; each names host and database.
 
 use std::error::Error as _;
-use std::io::ErrorKind;
 use std::sync::Arc;
 
 use ringfence::audit::{NoteError, ProofError};
@@ -97,9 +96,12 @@ pub enum PostgresError {
     /// A checkpoint cannot be made or is not believed.
     #[error(transparent)]
     Note(#[from] NoteError),
-    /// Whoever is handed the entries does not want more.
-    #[error("the entries cannot be written out: {0}")]
-    Output(ErrorKind),
+    /// What must be empty is not.
+    #[error("the database {place} is not empty")]
+    Occupied {
+        /// The database and its host.
+        place: Arc<str>,
+    },
     /// A proof cannot be made.
     #[error(transparent)]
     Proof(#[from] ProofError),
@@ -140,8 +142,10 @@ impl PostgresError {
             | Self::Timeout { .. }
             | Self::Tls { .. }
             | Self::Unsettled { .. } => Code::NotAvailable,
-            Self::Entry { .. } | Self::Output(_) => Code::AuditFailed,
-            Self::Address { .. } | Self::Foreign { .. } | Self::Newer { .. } => Code::InputInvalid,
+            Self::Entry { .. } => Code::AuditFailed,
+            Self::Address { .. } | Self::Foreign { .. } | Self::Newer { .. } | Self::Occupied { .. } => {
+                Code::InputInvalid
+            }
             Self::Full { .. } => Code::LimitExceeded,
             Self::Note(error) => error.code(),
             Self::Proof(error) => error.code(),

@@ -216,10 +216,9 @@ impl IdempotencyStore for PostgresStore {
 
     fn lost(&self) -> BoxFuture<'_, ()> {
         async move {
-            match self.lease().await {
-                Ok(lease) => lease.lost().await,
-                // Whoever never was alive to others cannot be mistaken for dead, and must not go on either.
-                Err(_) => {}
+            // Whoever cannot even begin to be alive is as good as dead.
+            if let Ok(lease) = self.lease().await {
+                lease.lost().await;
             }
         }
         .boxed()

@@ -13,6 +13,7 @@ mod approval;
 mod approver;
 mod audit;
 mod check;
+mod copy;
 mod database;
 mod error;
 mod key;
@@ -39,6 +40,7 @@ use std::sync::atomic::Ordering;
 
 use tokio::sync::OnceCell;
 
+pub use self::copy::{Copied, copy};
 pub use self::error::PostgresError;
 use self::lease::Lease;
 pub use self::option::PostgresOptions;

@@ -44,8 +44,8 @@ pub(super) async fn insert(
     waiter: Option<&[u8]>,
 ) -> Result<(), PostgresError> {
     let sql = "INSERT INTO ringfence.request
-        (id, digest, run, state, document, decided, replaces, asked_us, expires_us, waiter)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        (id, digest, run, state, document, decided, replaces, asked_us, expires_us, waiter, waiting)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN $10::bytea IS NULL THEN 0 ELSE 1 END)";
     let document = json(&filed.request)?;
     let decided = json(&filed.decided)?;
     let parameters: [Parameter<'_>; 10] = [

@@ -134,10 +134,9 @@ impl Change {
             Self::Claim { claim, .. } => claim.arguments.len() + claim.name.key.len(),
             Self::Clear { space } => space.len(),
             Self::Delete { space, key } => space.len() + key.len(),
-            Self::Frontier | Self::Sweep => 0,
             Self::Set(value) => value.bytes(),
             Self::Settle { settlement: Settlement::Committed { output, .. }, .. } => output.len(),
-            Self::Settle { .. } => 0,
+            Self::Frontier | Self::Settle { .. } | Self::Sweep => 0,
         }
     }
 }

@@ -10,6 +10,7 @@ mod audit;
 mod change;
 mod check;
 mod database;
+mod dump;
 mod error;
 mod file;
 mod instance;
@@ -35,6 +36,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use self::change::{Change, Done};
+pub(crate) use self::dump::{Column, Kind, Page};
 pub use self::error::SqliteError;
 use self::instance::Instance;
 pub use self::open::SqliteBuilder;

@@ -113,13 +113,14 @@ END $$;
 -- Who may decide, by the hashes of their tokens.
 CREATE TABLE ringfence.approver (
     name text PRIMARY KEY,
-    token bytea NOT NULL UNIQUE,
+    token bytea NOT NULL,
     added_us bigint NOT NULL,
     revoked_us bigint
 );
+CREATE INDEX approver_token ON ringfence.approver (token) WHERE revoked_us IS NULL;
 
 -- Requests for approval, in the order they were filed. `document` is the request and `decided` what people said, both as
--- JSON; `waiter` is the instance that waits, where the call could go on elsewhere.
+-- JSON; `waiter` is the instance whose calls wait, where they could go on elsewhere, and `waiting` how many.
 CREATE TABLE ringfence.request (
     ordinal bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id text NOT NULL UNIQUE,
@@ -131,7 +132,8 @@ CREATE TABLE ringfence.request (
     replaces text,
     asked_us bigint NOT NULL,
     expires_us bigint NOT NULL,
-    waiter bytea
+    waiter bytea,
+    waiting integer NOT NULL DEFAULT 0
 );
 CREATE INDEX request_digest ON ringfence.request (digest, ordinal);
 CREATE INDEX request_run ON ringfence.request (sha256(run), ordinal);

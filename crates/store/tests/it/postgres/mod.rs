@@ -4,6 +4,8 @@
 
 mod append;
 mod crash;
+mod lease;
+mod model;
 mod open;
 mod proxy;
 mod tamper;

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ringfence::Store as _;
+use ringfence::{
+    ApprovalStore as _, Claim, Fence, IdempotencyStore as _, KeyClaim, KeyName, PersonDecision, Settled,
+    Settlement, Standing, Store as _, Word,
+};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -138,6 +141,59 @@ async fn a_refusal_is_remembered_with_its_commit() {
     bench.sql(full).await;
     assert_eq!(store.set("full", "key", "", None).await, Err(ringfence::StoreError::Full));
     assert_eq!(wire.commits.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn keys_are_claimed_and_settled_once() {
+    use Fate::{AnswerLost, Late, Lost, Passes};
+    const FATES: &[Fate] = &[Passes, Passes, AnswerLost, AnswerLost, Lost, Late, AnswerLost, AnswerLost];
+    let bench = Bench::new().await;
+    let wire = Wire::new(&bench.plain_url(), FATES).await;
+    let store = PostgresStore::connect(&wire.url(&bench)).await.unwrap();
+    let claim = |key: &str, owner: &str| KeyClaim {
+        name: KeyName { scope: "role/pay".into(), key: key.into() },
+        digest: "digest".into(),
+        arguments: "{}".into(),
+        run: "run".into(),
+        owner: owner.into(),
+    };
+    let done = Settlement::Committed { output: "1".into(), keep: Duration::from_secs(60) };
+    let (one, two) = (claim("one", "a"), claim("two", "a"));
+    assert_eq!(store.claim(&one).await, Ok(Claim::Granted(Fence(1))));
+    assert_eq!(store.settle(&one.name, Fence(1), done.clone()).await, Ok(Settled::Kept));
+    let Ok(Claim::Granted(fence)) = store.claim(&two).await else { panic!("the key is free") };
+    assert_eq!(store.settle(&two.name, fence, done).await, Ok(Settled::Kept));
+    assert_eq!(store.claim(&claim("two", "b")).await, Ok(Claim::Replay("1".into())));
+    assert_eq!(store.claim(&claim("one", "b")).await, Ok(Claim::Replay("1".into())));
+    assert!(wire.commits.load(Ordering::SeqCst) > FATES.len());
+}
+
+#[tokio::test]
+async fn people_decide_and_calls_take_once() {
+    use Fate::{AnswerLost, Late, Lost, Passes};
+    // Each of adding, filing, deciding and taking is cut.
+    const FATES: &[Fate] =
+        &[Passes, Passes, AnswerLost, Lost, AnswerLost, Late, AnswerLost, Lost, AnswerLost];
+    let bench = Bench::new().await;
+    let wire = Wire::new(&bench.plain_url(), FATES).await;
+    let store = PostgresStore::connect(&wire.url(&bench)).await.unwrap();
+    let token = ringfence::ApproverToken::generate().unwrap().hash();
+    let name: ringfence::ApproverName = "ada".parse().unwrap();
+    store.add_approver(&name, token).await.unwrap();
+    let request = super::lease::request(1, None, false);
+    let id = store.file(&request, Duration::from_hours(1)).await.unwrap();
+    let decision =
+        PersonDecision { id: id.clone(), token, word: Word::Approve, changed: None, reason: "fine".into() };
+    let decided = store.decide(&decision).await.unwrap();
+    assert_eq!(decided.state, ringfence::RequestState::Approved);
+    let Ok(Standing::Approved(people)) = store.take(&id).await else { panic!("it was approved") };
+    assert_eq!(people.len(), 1);
+    assert_eq!(store.take(&id).await, Ok(Standing::Taken));
+    assert!(wire.commits.load(Ordering::SeqCst) >= FATES.len());
+    // Adding and deciding are in the log, once each.
+    assert_eq!(store.size().await.unwrap(), 2);
+    store.sign(&key(), ORIGIN).await.unwrap();
+    assert!(store.verify(&log(), 0, None).await.unwrap().is_intact());
 }
 
 #[tokio::test]

@@ -53,6 +53,45 @@ async fn finds_every_change() {
 }
 
 #[tokio::test]
+async fn names_the_records_of_what_was_changed_once() {
+    #[rustfmt::skip]
+    let cases = [
+        ("UPDATE entry SET run = 'other' WHERE position = 3",                          "record 3 is filed under another run than it has"),
+        ("UPDATE entry SET at_ms = -1 WHERE position = 3",                             "record 3 is filed under another time than it has"),
+        ("UPDATE node SET hash = '\\x00' WHERE level = 1 AND position = 2",          "the stored hash over the records 4 to 5 is not theirs"),
+        ("DELETE FROM node WHERE level = 1 AND position = 2",                          "the stored hash over the records 4 to 5 is not theirs"),
+        ("INSERT INTO node VALUES (1, 5, '\\x00')",                                  "the stored hash over the records 10 to 11 is not theirs"),
+    ];
+    for (sql, sentence) in cases {
+        let bench = Bench::new().await;
+        let store = bench.open().await;
+        append(&store, "run", 0..10).await;
+        store.sign(&key(), ORIGIN).await.unwrap();
+        bench.sql(sql).await;
+        let verified = store.verify(&log(), 0, None).await.unwrap();
+        let found: Vec<_> = verified.findings.iter().map(ToString::to_string).collect();
+        assert_eq!(found, [sentence], "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_is_rewritten_under_a_store_is_not_gone_on_with() {
+    use ringfence::{AuditEntry, AuditSink as _};
+
+    let bench = Bench::new().await;
+    let (store, other) = (bench.open().await, bench.open().await);
+    append(&store, "run", 0..5).await;
+    append(&other, "run", 5..8).await;
+    // A shorter log whose parts fit each other, as somebody might restore it.
+    bench.sql("DELETE FROM entry; DELETE FROM node; UPDATE frontier SET bytes = '\\x0000000000000000'").await;
+    for store in [store, other] {
+        let error = store.append(&[AuditEntry::Approval(&crate::sample::step("run", 9))]).await.unwrap_err();
+        assert!(error.contains("its log does not go on from the "), "{error}");
+    }
+    bench.open().await;
+}
+
+#[tokio::test]
 async fn does_not_go_on_with_a_tree_that_does_not_fit() {
     #[rustfmt::skip]
     let cases = [
