@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ringfence::audit::{Checkpoint, Note, ProofFile, SignerKey, TrustedLog, Verified};
-use ringfence::{AuditSink, Code, Store};
+use ringfence::{ApprovalStore, AuditSink, Code, IdempotencyStore, Store};
 
 use crate::entry::{Filter, Stored};
 use crate::postgres::PostgresError;
@@ -15,8 +15,8 @@ use crate::sqlite::SqliteError;
 /// What a database answers, in its own time.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, DatabaseError>>;
 
-/// A database of ringfence: the audit log, and the keys and values.
-pub trait Database: AuditSink + Store {
+/// A database of ringfence: the audit log, keys and values, calls by idempotency key, and requests for approval.
+pub trait Database: ApprovalStore + AuditSink + IdempotencyStore + Store {
     /// Says which database it is: the file, or host and name.
     fn describe(&self) -> String;
 

@@ -10,7 +10,6 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, params_from_iter};
 
 use super::SqliteStore;
-use super::change::Change;
 use super::error::SqliteError;
 use super::log::{self, Line};
 use crate::entry::{Filter, KeepRaw, Stored};
@@ -118,8 +117,9 @@ impl AuditSink for SqliteStore {
                 }
                 lines.push(Line::new(line).map_err(|error| error.to_string())?);
             }
-            let kept = self.change(Change::Append(lines)).await;
-            kept.map(drop).map_err(|error| error.to_string())
+            let bytes = lines.iter().map(Line::bytes).sum();
+            let kept = self.transact(bytes, move |turn| turn.append(&lines)).await;
+            kept.map_err(|error| error.to_string())
         }
         .boxed()
     }

@@ -6,8 +6,9 @@ use futures_util::FutureExt as _;
 use ringfence::audit::{Checkpoint, Note, ProofFile, SignerKey, TrustedLog, Verified};
 
 use super::SqliteStore;
-use super::change::{Change, Done};
 use super::error::SqliteError;
+use super::log;
+use super::turn::Turn;
 use crate::database::{Answer, Database};
 use crate::entry::{Filter, Stored};
 
@@ -36,9 +37,10 @@ impl Database for SqliteStore {
 
     fn sign<'a>(&'a self, key: &'a SignerKey, origin: &'a str) -> Answer<'a, Note> {
         async move {
-            let frontier = self.change(Change::Frontier).await?;
-            let (note, change) = self.note(frontier, key, origin)?;
-            self.change(change).await?;
+            let frontier = self.transact(0, |turn| turn.frontier()).await?;
+            let note = Checkpoint::new(origin, &frontier).and_then(|checkpoint| checkpoint.sign(key));
+            let note = note.map_err(SqliteError::from)?;
+            self.transact(0, log::keeping_checkpoint(frontier.size(), &note)).await?;
             Ok(note)
         }
         .boxed()
@@ -67,10 +69,14 @@ impl Database for SqliteStore {
         async move {
             let mut forgotten = 0;
             // Each transaction forgets a bounded part, so that nobody waits long for it.
-            while let Done::Count(count @ 1..) = self.change(Change::ForgetRaw { before }).await? {
-                forgotten += count;
+            loop {
+                let some =
+                    move |turn: &mut Turn<'_>| turn.sql(|transaction| log::forget_raw(transaction, before));
+                match self.transact(0, some).await? {
+                    0 => return Ok(forgotten),
+                    count => forgotten += count,
+                }
             }
-            Ok(forgotten)
         }
         .boxed()
     }
@@ -86,11 +92,7 @@ impl SqliteStore {
         &self,
         ask: impl FnOnce(&Self) -> Result<T, SqliteError> + Send + 'static,
     ) -> Answer<'_, T> {
-        async move {
-            let (store, closed) = (self.clone(), SqliteError::Closed { path: self.path().to_owned() });
-            let answer = tokio::task::spawn_blocking(move || ask(&store)).await;
-            Ok(answer.unwrap_or(Err(closed))?)
-        }
-        .boxed()
+        let read = self.read(|store, _| ask(store));
+        async move { Ok(read.await?) }.boxed()
     }
 }

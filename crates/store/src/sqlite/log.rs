@@ -5,10 +5,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ringfence::audit::{AuditLine, ConsistencyProof, Frontier, Hash, NodeId};
+use ringfence::audit::{AuditLine, ConsistencyProof, Frontier, Hash, NodeId, Note};
 use rusqlite::{Connection, OptionalExtension as _, Transaction};
 
 use super::error::SqliteError;
+use super::turn::Turn;
 
 /// The largest record and the largest output that are kept; nothing larger could be verified.
 const LIMIT: usize = 64 << 20;
@@ -77,11 +78,20 @@ pub(super) fn keep_frontier(transaction: &Transaction<'_>, frontier: &Frontier) 
     update.execute([frontier.to_bytes()]).map(drop)
 }
 
-/// Keeps a checkpoint; the same one is kept once.
-pub(super) fn keep_checkpoint(transaction: &Transaction<'_>, size: u64, note: &str) -> rusqlite::Result<()> {
-    let mut insert = transaction
-        .prepare_cached("INSERT INTO checkpoint (size, note) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
-    insert.execute((size, note)).map(drop)
+/// Returns the work that keeps a checkpoint; the same one is kept once.
+pub(super) fn keeping_checkpoint(
+    size: u64,
+    note: &Note,
+) -> impl FnMut(&mut Turn<'_>) -> Result<(), SqliteError> + use<> {
+    let note = note.to_string();
+    move |turn| {
+        turn.sql(|transaction| {
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO checkpoint (size, note) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+            )?;
+            insert.execute((size, &note)).map(drop)
+        })
+    }
 }
 
 /// Drops some of the raw outputs from before a time, and returns how many.

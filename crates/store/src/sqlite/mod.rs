@@ -6,13 +6,14 @@
 //!
 //! INVARIANT: an answer of success is given only after the commit has returned.
 
+mod approval;
 mod audit;
-mod change;
 mod check;
 mod database;
 mod dump;
 mod error;
 mod file;
+mod idempotency;
 mod instance;
 mod lock;
 mod log;
@@ -21,6 +22,9 @@ mod patience;
 mod pool;
 mod schema;
 mod seal;
+mod sweep;
+mod time;
+mod turn;
 mod value;
 mod verify;
 mod writer;
@@ -35,12 +39,12 @@ use ringfence::Clock;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use self::change::{Change, Done};
 pub(crate) use self::dump::{Column, Kind, Page};
 pub use self::error::SqliteError;
 use self::instance::Instance;
 pub use self::open::SqliteBuilder;
 use self::pool::Pool;
+use self::turn::Turn;
 use self::writer::Writer;
 use crate::entry::KeepRaw;
 
@@ -133,9 +137,23 @@ impl SqliteStore {
         self.0.writer.as_ref().ok_or_else(|| SqliteError::ReadOnly { path: self.path().to_owned() })
     }
 
-    /// Has a change committed, without blocking.
-    async fn change(&self, change: Change) -> Result<Done, SqliteError> {
-        self.writer()?.change(change).await
+    /// Has work done in a turn, without blocking.
+    async fn transact<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnMut(&mut Turn<'_>) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Result<T, SqliteError> {
+        self.writer()?.transact(bytes, work).await
+    }
+
+    /// Has something read on a thread that may block.
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Self, &Connection) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Result<T, SqliteError> {
+        let (store, closed) = (self.clone(), SqliteError::Closed { path: self.path().to_owned() });
+        let read = move || store.0.readers.with(|connection| read(&store, connection));
+        tokio::task::spawn_blocking(read).await.unwrap_or(Err(closed))
     }
 }
 

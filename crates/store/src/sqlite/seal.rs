@@ -5,7 +5,6 @@
 use ringfence::audit::{Checkpoint, InclusionProof, Note, ProofError, ProofFile, SignerKey, TrustedLog};
 
 use super::SqliteStore;
-use super::change::{Change, Done};
 use super::error::SqliteError;
 use super::log;
 
@@ -17,24 +16,10 @@ impl SqliteStore {
     /// The origin is not one line, or the database cannot be written.
     pub fn sign(&self, key: &SignerKey, origin: &str) -> Result<Note, SqliteError> {
         let writer = self.writer()?;
-        let (note, change) = self.note(writer.change_now(Change::Frontier)?, key, origin)?;
-        writer.change_now(change)?;
-        Ok(note)
-    }
-
-    /// Signs where the writer says the log stands, and returns the change that keeps it.
-    pub(super) fn note(
-        &self,
-        frontier: Done,
-        key: &SignerKey,
-        origin: &str,
-    ) -> Result<(Note, Change), SqliteError> {
-        let Done::Frontier(frontier) = frontier else {
-            return Err(SqliteError::Closed { path: self.path().to_owned() });
-        };
+        let frontier = writer.transact_now(|turn| turn.frontier())?;
         let note = Checkpoint::new(origin, &frontier)?.sign(key)?;
-        let change = Change::Checkpoint { size: frontier.size(), note: note.to_string() };
-        Ok((note, change))
+        writer.transact_now(log::keeping_checkpoint(frontier.size(), &note))?;
+        Ok(note)
     }
 
     /// Returns the kept checkpoints with the sizes they are filed under, smallest first. Nobody has verified them.

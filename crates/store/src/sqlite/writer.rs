@@ -1,6 +1,6 @@
 //! The one thread that writes, and the group commit.
 //!
-//! INVARIANT: each change is answered once: after the commit that holds it, or with the error of its transaction.
+//! INVARIANT: each job is answered once: after the commit that holds it, or with the error of its transaction.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use ringfence::audit::Frontier;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::change::{Change, Done, Turn};
 use super::error::SqliteError;
-use super::{instance, log, schema, value};
+use super::turn::Turn;
+use super::{instance, log, schema, sweep};
 use crate::entry::KeepRaw;
 
-/// How many changes share one transaction.
+/// How many jobs share one transaction.
 const GROUP: usize = 512;
 /// How much may wait, in units of 1 KiB.
 const ROOM: usize = 64 << 10;
@@ -28,20 +28,41 @@ const SWEEP: Duration = Duration::from_secs(60);
 /// When to go on if there was some, and there may be more.
 const SWEEP_ON: Duration = Duration::from_millis(100);
 
-type Answer = Box<dyn FnOnce(Result<Done, SqliteError>) + Send>;
+/// Something to do in a turn, and whom to tell. It may be done again when its transaction was undone.
+trait Job: Send {
+    fn work(&mut self, turn: &mut Turn<'_>) -> Result<(), SqliteError>;
+    fn answer(self: Box<Self>, end: Result<(), SqliteError>);
+}
 
-/// A change on its way, and whom to tell.
-struct Job {
-    change: Change,
-    answer: Answer,
+/// A job whose work returns a `T`.
+struct Task<T, W> {
+    work: W,
+    found: Option<T>,
+    answer: Box<dyn FnOnce(Result<T, SqliteError>) + Send>,
     /// Held until the answer is given.
-    room: Option<OwnedSemaphorePermit>,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+impl<T: Send, W: FnMut(&mut Turn<'_>) -> Result<T, SqliteError> + Send> Job for Task<T, W> {
+    fn work(&mut self, turn: &mut Turn<'_>) -> Result<(), SqliteError> {
+        self.found = Some((self.work)(turn)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, end: Result<(), SqliteError>) {
+        match (end, self.found) {
+            (Ok(()), Some(found)) => (self.answer)(Ok(found)),
+            (Err(error), _) => (self.answer)(Err(error)),
+            // Nobody answers for work that was not done, and whoever waits sees the store closed.
+            (Ok(()), None) => {}
+        }
+    }
 }
 
 /// The thread, and the way to it.
 pub(super) struct Writer {
     path: PathBuf,
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<Box<dyn Job>>>,
     room: Arc<Semaphore>,
     thread: Option<JoinHandle<()>>,
     transactions: Arc<AtomicU64>,
@@ -79,23 +100,30 @@ impl Writer {
         })
     }
 
-    /// Waits for room, sends the change and waits for the answer.
-    pub(super) async fn change(&self, change: Change) -> Result<Done, SqliteError> {
-        let units = (change.bytes() / 1_024).clamp(1, ROOM);
-        let units = u32::try_from(units).unwrap_or(u32::MAX);
+    /// Waits for room, has the work done in a turn, and waits for the answer. `bytes` is about how much memory it takes.
+    pub(super) async fn transact<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnMut(&mut Turn<'_>) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Result<T, SqliteError> {
+        let units = u32::try_from((bytes / 1_024).clamp(1, ROOM)).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.room).acquire_many_owned(units).await.map_err(|_| self.closed())?;
         let (sender, receiver) = oneshot::channel();
         // Whoever no longer waits misses the answer and nothing else.
-        let answer = Box::new(move |done| drop(sender.send(done)));
-        self.send(Job { change, answer, room: Some(room) })?;
+        let answer = Box::new(move |found| drop(sender.send(found)));
+        self.send(Box::new(Task { work, found: None, answer, _room: Some(room) }))?;
         receiver.await.unwrap_or_else(|_| Err(self.closed()))
     }
 
-    /// Sends the change and blocks until the answer is there. It is for rare and small changes, and takes no room.
-    pub(super) fn change_now(&self, change: Change) -> Result<Done, SqliteError> {
+    /// Has the work done in a turn, and blocks until the answer is there. It is for rare and small work, and takes no
+    /// room.
+    pub(super) fn transact_now<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&mut Turn<'_>) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Result<T, SqliteError> {
         let (sender, receiver) = mpsc::sync_channel(1);
-        let answer = Box::new(move |done| drop(sender.send(done)));
-        self.send(Job { change, answer, room: None })?;
+        let answer = Box::new(move |found| drop(sender.send(found)));
+        self.send(Box::new(Task { work, found: None, answer, _room: None }))?;
         receiver.recv().unwrap_or_else(|_| Err(self.closed()))
     }
 
@@ -104,7 +132,7 @@ impl Writer {
         &self.transactions
     }
 
-    fn send(&self, job: Job) -> Result<(), SqliteError> {
+    fn send(&self, job: Box<dyn Job>) -> Result<(), SqliteError> {
         let jobs = self.jobs.as_ref().ok_or_else(|| self.closed())?;
         jobs.send(job).map_err(|_| self.closed())
     }
@@ -139,7 +167,7 @@ struct Desk {
 
 impl Desk {
     /// Works until nobody can send any more.
-    fn run(mut self, jobs: &Receiver<Job>) {
+    fn run(mut self, jobs: &Receiver<Box<dyn Job>>) {
         let mut due = Instant::now() + SWEEP;
         loop {
             match jobs.recv_timeout(due.saturating_duration_since(Instant::now())) {
@@ -161,37 +189,26 @@ impl Desk {
     ///
     /// What has expired is never shown, so that a sweep that failed can wait for the next.
     fn sweep(&mut self) -> Duration {
-        let now = self.clock.now();
-        let mut swept = value::sweep(&mut self.connection, now).unwrap_or_default();
-        if let KeepRaw::For(time) = self.raw {
-            let forgotten = self.commit(&[Change::ForgetRaw { before: now.saturating_sub(time) }]);
-            if let Ok([Done::Count(count)]) = forgotten.as_deref() {
-                swept = swept.max(*count);
-            }
-        }
+        let raw = self.raw;
+        let swept = self.commit(|turn| sweep::sweep(turn, raw)).unwrap_or_default();
         let _swept = instance::sweep(&self.path);
         if swept > 0 { SWEEP_ON } else { SWEEP }
     }
 
-    /// Commits a group, then answers each of its changes.
-    fn settle(&mut self, group: Vec<Job>) {
-        let (changes, answers): (Vec<_>, Vec<_>) =
-            group.into_iter().map(|job| (job.change, (job.answer, job.room))).unzip();
-        let mut done = self.commit(&changes);
-        if matches!(done, Err(SqliteError::Full { .. })) {
+    /// Commits a group, then answers each of its jobs.
+    fn settle(&mut self, mut group: Vec<Box<dyn Job>>) {
+        let mut end = self.commit(|turn| group.iter_mut().try_for_each(|job| job.work(turn)));
+        if matches!(end, Err(SqliteError::Full { .. })) {
             self.short = true;
             if self.make_room() {
-                done = self.commit(&changes);
+                end = self.commit(|turn| group.iter_mut().try_for_each(|job| job.work(turn)));
             }
         }
-        if self.short && done.is_ok() {
+        if self.short && end.is_ok() {
             // There is room again, and it must not all go to the write-ahead log.
             self.short = !self.make_room();
         }
-        match done {
-            Ok(done) => answers.into_iter().zip(done).for_each(|((answer, _room), done)| answer(Ok(done))),
-            Err(error) => answers.into_iter().for_each(|(answer, _room)| answer(Err(error.clone()))),
-        }
+        group.into_iter().for_each(|job| job.answer(end.clone()));
     }
 
     /// Moves what is committed from the write-ahead log to its place, so that the log starts again at its beginning.
@@ -204,22 +221,22 @@ impl Desk {
         moved.is_ok_and(|(all, moved)| all == moved)
     }
 
-    /// Makes all changes in one transaction.
-    fn commit(&mut self, changes: &[Change]) -> Result<Vec<Done>, SqliteError> {
+    /// Does work in one transaction.
+    fn commit<T>(
+        &mut self,
+        work: impl FnOnce(&mut Turn<'_>) -> Result<T, SqliteError>,
+    ) -> Result<T, SqliteError> {
         let failed = |error| SqliteError::from_sqlite(&self.path, &error);
         let behavior = TransactionBehavior::Immediate;
         let transaction = self.connection.transaction_with_behavior(behavior).map_err(failed)?;
         let mut turn = Turn::new(&transaction, &self.path, &self.last, self.clock.now());
-        let mut done = Vec::with_capacity(changes.len());
-        for change in changes {
-            done.push(turn.apply(change)?);
-        }
+        let found = work(&mut turn)?;
         let frontier = turn.end()?;
         transaction.commit().map_err(failed)?;
         self.transactions.fetch_add(1, Ordering::SeqCst);
         if let Some(frontier) = frontier {
             self.last = frontier;
         }
-        Ok(done)
+        Ok(found)
     }
 }

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
+use ringfence::{Claim, IdempotencyStore as _, KeyClaim, KeyName};
 use ringfence_store::Filter;
 
 use super::*;
@@ -140,4 +141,99 @@ fn a_killed_process_is_dead_at_once() {
     assert_eq!(left(), 0);
     assert!(!store.lives(&id).unwrap());
     assert!(store.lives(store.instance().unwrap()).unwrap());
+}
+
+fn claim(key: &str, owner: &str) -> KeyClaim {
+    KeyClaim {
+        name: KeyName { scope: "role/pay".into(), key: key.into() },
+        digest: "00".into(),
+        arguments: "{}".into(),
+        run: "run".into(),
+        owner: owner.into(),
+    }
+}
+
+/// How many keys the processes fight for.
+const KEYS: u64 = 200;
+
+/// Not a test: claims every key, prints which it was granted, and settles none of them.
+#[test]
+#[ignore = "run by the test below as a process of its own"]
+fn claims_every_key() {
+    let Some(path) = child::path() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let store = SqliteStore::open(&path).unwrap();
+        for key in 0..KEYS {
+            let claim = claim(&key.to_string(), &std::process::id().to_string());
+            match store.claim(&claim).await.unwrap() {
+                Claim::Granted(fence) => say(&format!("granted {key} {fence}")),
+                // Those that were granted before may have ended meanwhile, and their keys are then in doubt.
+                found => assert!(matches!(found, Claim::InFlight | Claim::Unknown(_)), "{found:?}"),
+            }
+        }
+        say("ended");
+    });
+}
+
+#[test]
+fn of_several_processes_one_gets_the_key() {
+    let bench = Bench::new();
+    let children: Vec<_> =
+        (0..4).map(|_| child::spawn("sqlite::process::claims_every_key", &bench.path())).collect();
+    let mut granted = std::collections::BTreeMap::<String, Vec<String>>::new();
+    for mut child in children {
+        let mut output = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
+        assert!(child.wait().unwrap().success() && output.contains("\nended"), "{output}");
+        for line in output.lines().filter_map(|line| line.strip_prefix("granted ")) {
+            let (key, fence) = line.split_once(' ').unwrap();
+            granted.entry(key.to_owned()).or_default().push(fence.to_owned());
+        }
+    }
+    assert_eq!(granted.len() as u64, KEYS);
+    assert!(granted.values().all(|fences| fences.len() == 1), "{granted:?}");
+    let mut fences: Vec<_> = granted.values().flatten().collect();
+    fences.sort_unstable();
+    fences.dedup();
+    assert_eq!(fences.len() as u64, KEYS, "each claim has a fence of its own");
+
+    // All of them have ended, so that nobody knows what became of the calls.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let store = bench.open();
+        for key in 0..KEYS {
+            let found = store.claim(&claim(&key.to_string(), "parent")).await.unwrap();
+            assert!(matches!(found, Claim::Unknown(_)), "{found:?}");
+        }
+    });
+}
+
+/// Not a test: claims one key, says so, and waits to be killed.
+#[test]
+#[ignore = "run by the test below as a process of its own"]
+fn claims_until_it_is_killed() {
+    let Some(path) = child::path() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let store = SqliteStore::open(&path).unwrap();
+        assert!(matches!(store.claim(&claim("k", "child")).await.unwrap(), Claim::Granted(_)));
+        say("claimed");
+        std::thread::sleep(Duration::from_secs(60));
+    });
+}
+
+#[test]
+fn the_key_of_a_killed_process_is_in_doubt_at_once() {
+    let bench = Bench::new();
+    let store = bench.open();
+    let mut child = child::spawn("sqlite::process::claims_until_it_is_killed", &bench.path());
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line == "claimed"));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let claimed = || runtime.block_on(store.claim(&claim("k", "parent"))).unwrap();
+    assert_eq!(claimed(), Claim::InFlight);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(matches!(claimed(), Claim::Unknown(_)));
 }
