@@ -1,6 +1,7 @@
 //! What ringfence keeps between calls, and where secrets come from.
 //!
-//! [`SqliteStore`] keeps the audit log and the keys and values of one machine in one file.
+//! [`SqliteStore`] keeps the audit log and the keys and values of one machine in one file. Commands ask a [`Database`],
+//! whichever it is.
 //!
 //! Each source of secrets is a [`SecretSource`](ringfence::SecretSource), made by whoever wires the program, and asked only for
 //! refs that a grant admits. A source still trusts nothing: not the ref, not the files it finds.
@@ -38,8 +39,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod database;
+mod entry;
 mod secret;
 mod sqlite;
 
+pub use database::{Answer, Database, DatabaseError};
+pub use entry::{Filter, KeepRaw, Stored};
 pub use secret::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
-pub use sqlite::{Filter, SqliteError, SqliteStore, Stored};
+pub use sqlite::{SqliteBuilder, SqliteError, SqliteStore};

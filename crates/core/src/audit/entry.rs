@@ -9,7 +9,7 @@ use ringfence_policy::Code;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::OutputDigests;
+use super::{Columns, OutputDigests};
 use crate::event::Record;
 use crate::outcome::Outcome;
 use crate::port::{ApproverName, Fence, KeyFinding, Settlement};
@@ -184,6 +184,13 @@ impl AuditEntry<'_> {
     ///
     /// Something that is no JSON, which would be a bug.
     pub fn line(&self) -> Result<AuditLine, serde_json::Error> {
+        let line = self.unchecked_line()?;
+        // A verification reads the columns back from the record.
+        debug_assert_eq!(Columns::read(line.record.as_bytes()).as_ref(), Some(&Columns::from(&line)));
+        Ok(line)
+    }
+
+    fn unchecked_line(&self) -> Result<AuditLine, serde_json::Error> {
         match self {
             Self::Approval(step) => Ok(AuditLine {
                 run: Some(Arc::clone(&step.run)),

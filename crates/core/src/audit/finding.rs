@@ -54,11 +54,25 @@ pub enum Finding {
         /// How many records had been seen.
         seen: u64,
     },
+    /// A record is filed under something else than it says, so that it would not be found, or found for another.
+    Misfiled {
+        /// The record.
+        index: u64,
+        /// By what it would be found.
+        column: &'static str,
+    },
     /// Records are not there.
     Missing {
         /// The first of them.
         first: u64,
         /// The last of them.
+        last: u64,
+    },
+    /// An inner node of the tree is stored that is not the hash of its records, or is not stored.
+    Node {
+        /// The first of its records.
+        first: u64,
+        /// The last of its records.
         last: u64,
     },
     /// A record stands in another's place.
@@ -107,7 +121,7 @@ impl Finding {
     /// Returns the stable word.
     pub const fn word(&self) -> &'static str {
         match self {
-            Self::Edited { .. } => "edited",
+            Self::Edited { .. } | Self::Misfiled { .. } | Self::Node { .. } => "edited",
             Self::Forked { .. } | Self::Split { .. } => "forked",
             Self::Missing { .. } => "missing",
             Self::Late { .. } | Self::Reordered { .. } => "reordered",
@@ -120,10 +134,13 @@ impl Finding {
     /// Returns the first and the last record that it concerns, where it concerns records.
     pub const fn records(&self) -> Option<(u64, u64)> {
         match *self {
-            Self::Edited { index } | Self::Reordered { index } | Self::Swapped { index, .. } => {
-                Some((index, index))
+            Self::Edited { index }
+            | Self::Misfiled { index, .. }
+            | Self::Reordered { index }
+            | Self::Swapped { index, .. } => Some((index, index)),
+            Self::Missing { first, last } | Self::Node { first, last } | Self::Uncovered { first, last } => {
+                Some((first, last))
             }
-            Self::Missing { first, last } | Self::Uncovered { first, last } => Some((first, last)),
             Self::Forked { since: first, size, .. }
             | Self::Truncated { records: first, promised: size, .. } => Some((first, size.saturating_sub(1))),
             Self::Late { .. } | Self::Split { .. } | Self::Unsigned { .. } => None,
@@ -141,8 +158,14 @@ impl fmt::Display for Finding {
             Self::Late { size, seen } => {
                 write!(f, "the checkpoint of {size} records comes after record {seen}")
             }
+            Self::Misfiled { index, column } => {
+                write!(f, "record {index} is filed under another {column} than it has")
+            }
             Self::Missing { first, last } if first == last => write!(f, "record {first} is missing"),
             Self::Missing { first, last } => write!(f, "records {first} to {last} are missing"),
+            Self::Node { first, last } => {
+                write!(f, "the stored hash over the records {first} to {last} is not theirs")
+            }
             Self::Reordered { index } => write!(f, "record {index} is out of its place"),
             Self::Split { size } => write!(f, "two checkpoints of {size} records have different roots"),
             Self::Swapped { index, why } => write!(f, "record {index}: {why}"),

@@ -17,6 +17,7 @@
 //! checkpoint that left the machine; and records after the last checkpoint are covered by no signature.
 
 mod checkpoint;
+mod column;
 mod entry;
 mod error;
 mod finding;
@@ -33,6 +34,7 @@ mod tree;
 mod verify;
 
 pub use checkpoint::{Checkpoint, TrustedLog};
+pub use column::Columns;
 pub use entry::{
     ApprovalStep, ApproverChange, AuditEntry, AuditLine, AuditSink, KeySettlement, MemoryAudit, PolicyChange,
 };

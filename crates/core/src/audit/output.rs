@@ -2,14 +2,15 @@
 //!
 //! A record is in the tree, its outputs are not: raw ones may be deleted when their time is up.
 
-use ringfence_policy::{JsonLimits, parse_json};
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::OutputError;
 use super::hash::Hash;
-
-/// How large a record may be to be looked into.
-const LIMITS: JsonLimits = JsonLimits { bytes: 64 << 20, depth: 192, values: 2_000_000 };
 
 /// What a record says of its outputs, under its key `outputs`: their SHA-256 digests in base64.
 ///
@@ -51,14 +52,61 @@ impl OutputDigests {
     pub fn read(record: &[u8]) -> Result<Self, OutputError> {
         let unreadable = |why: String| OutputError::Record(why.escape_debug().to_string().into());
         let text = std::str::from_utf8(record).map_err(|_| unreadable("it is not text".into()))?;
-        let mut value = parse_json(text, LIMITS).map_err(|error| unreadable(error.to_string()))?;
-        let fields = value.as_object_mut().ok_or_else(|| unreadable("it is not an object".into()))?;
-        match fields.remove("outputs") {
-            None => Ok(Self::default()),
-            // A list would be read as the fields in their order.
-            Some(outputs) if !outputs.is_object() => Err(unreadable("`outputs` is not an object".into())),
-            Some(outputs) => serde_json::from_value(outputs).map_err(|error| unreadable(error.to_string())),
+        serde_json::from_str(text).map(|Head(outputs)| outputs).map_err(|error| unreadable(error.to_string()))
+    }
+}
+
+/// The part of a record that is looked at. Logs are long, so that the rest is passed over and not built.
+struct Head(OutputDigests);
+
+impl<'de> Deserialize<'de> for Head {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+struct Fields;
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = Head;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Head, A::Error> {
+        let mut outputs = None;
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            if key != "outputs" {
+                map.next_value::<IgnoredAny>()?;
+            } else if outputs.replace(map.next_value::<Object>()?.0).is_some() {
+                return Err(de::Error::duplicate_field("outputs"));
+            }
         }
+        Ok(Head(outputs.unwrap_or_default()))
+    }
+}
+
+/// Digests in an object. A list would be read as the fields in their order.
+struct Object(OutputDigests);
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Digests;
+
+        impl<'de> Visitor<'de> for Digests {
+            type Value = Object;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object, A::Error> {
+                OutputDigests::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(Digests)
     }
 }
 
@@ -115,7 +163,11 @@ mod tests {
             b"\xff",
             b"[]",
             br#"{"outputs": {}, "outputs": {}}"#,
+            br#"{"outputs": {}, "\u006futputs": {}}"#,
+            br#"{"outputs": {"raw": null, "raw": null}}"#,
             br#"{"outputs": []}"#,
+            br#"{"outputs": null}"#,
+            br#"{"outputs": {}} x"#,
             br#"{"outputs": {"raw": "AAAA"}}"#,
             br#"{"outputs": {"extra": null}}"#,
         ] {

@@ -9,12 +9,13 @@
 use std::collections::BTreeMap;
 
 use super::checkpoint::{Checkpoint, TrustedLog};
+use super::column::Columns;
 use super::finding::{Finding, Promise, Verified};
 use super::hash::Hash;
 use super::ledger::Ledger;
 use super::note::Note;
 use super::output::check_outputs;
-use super::tree::{Frontier, MAX_SIZE};
+use super::tree::{Frontier, MAX_SIZE, Node};
 
 /// One record as it is stored.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +105,10 @@ pub struct Verification<'a> {
     proven: u64,
     /// The last signed promise did not hold, so that the next failure is no news.
     broken: bool,
+    /// The record that came last does not have its stored hash.
+    differs: bool,
+    /// The first record of the last node that is another.
+    other: Option<u64>,
     ledger: Ledger,
 }
 
@@ -123,6 +128,8 @@ impl<'a> Verification<'a> {
             covered: 0,
             proven: 0,
             broken: false,
+            differs: false,
+            other: None,
             ledger: Ledger::new(),
         }
     }
@@ -164,7 +171,20 @@ impl<'a> Verification<'a> {
 
     /// Takes a record, and the hash that is stored for it.
     pub fn record(&mut self, index: u64, bytes: &[u8], stored: Option<Hash>) {
+        self.record_with(index, bytes, stored, |_| ());
+    }
+
+    /// Takes a record, and hands each inner node that it completes to `finished`, the lowest first, so that a store can
+    /// compare it with its own. The nodes are over the stored hashes: one changed record is one finding.
+    pub fn record_with(
+        &mut self,
+        index: u64,
+        bytes: &[u8],
+        stored: Option<Hash>,
+        mut finished: impl FnMut(Node),
+    ) {
         let leaf = Hash::leaf(bytes);
+        self.differs = stored.is_some_and(|stored| stored != leaf);
         if let Some(stored) = stored
             && stored != leaf
         {
@@ -185,16 +205,46 @@ impl<'a> Verification<'a> {
             self.claimed = None;
             self.seen = index;
         }
+        let is_claimed = self.claimed.is_some();
         if let Some(claimed) = &mut self.claimed {
-            claimed.append_with(stored.unwrap_or(leaf), |_| ());
+            claimed.append_with(stored.unwrap_or(leaf), &mut finished);
         }
         if let Some(tree) = &mut self.tree {
-            tree.append_with(leaf, |_| ());
+            tree.append_with(leaf, |node| {
+                if !is_claimed {
+                    finished(node);
+                }
+            });
         }
         self.seen += 1;
         if self.seen >= self.due {
             self.settle();
         }
+    }
+
+    /// Takes what the record that came last is filed under.
+    pub fn columns(&mut self, index: u64, record: &[u8], columns: &Columns<'_>) {
+        // One that was edited is a finding already, and says nothing of what it was filed under.
+        if self.differs {
+            return;
+        }
+        let column = Columns::read(record).map_or(Some("kind"), |own| own.difference(columns));
+        if let Some(column) = column {
+            self.ledger.enter(Finding::Misfiled { index, column });
+        }
+    }
+
+    /// Takes a place of the tree whose stored node is not the one that [`Verification::record_with`] told of, is
+    /// missing, or is one too many. Of nodes above each other only the lowest is a finding: it says where to look.
+    pub fn other_node(&mut self, level: u32, index: u64) {
+        let width = 1_u64.checked_shl(level).unwrap_or(u64::MAX);
+        let first = index.saturating_mul(width);
+        let last = first.saturating_add(width - 1);
+        if self.other.is_some_and(|other| (first..=last).contains(&other)) {
+            return;
+        }
+        self.other = Some(first);
+        self.ledger.enter(Finding::Node { first, last });
     }
 
     /// Takes the outputs that are kept beside a record.

@@ -1,14 +1,14 @@
-//! The files of a database: who may reach them, and the lock that keeps a second writer out.
+//! The files of a database, and who may reach them.
 //!
 //! INVARIANT: an existing database file is looked at and never opened here. Closing any handle on it would release
 //! the locks that SQLite holds on it in this process.
 
-use std::ffi::OsString;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 use super::error::SqliteError;
 
@@ -22,18 +22,19 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf, SqliteError> {
 }
 
 /// Makes a file that only its owner can reach, and makes its name durable.
-pub(super) fn create(path: &Path) -> Result<(), SqliteError> {
-    open(path, OFlags::CREATE | OFlags::EXCL)?;
+pub(super) fn create(path: &Path) -> Result<File, SqliteError> {
+    let file = open_new(path)?;
     let parent = path.parent().unwrap_or(Path::new("/"));
     let directory = File::open(parent).and_then(|directory| directory.sync_all());
-    directory.map_err(|error| SqliteError::from_io(path, &error))
+    directory.map_err(|error| SqliteError::from_io(path, &error))?;
+    Ok(file)
 }
 
 /// Makes the file where there is none.
 pub(super) fn create_missing(path: &Path) -> Result<(), SqliteError> {
     match create(path) {
         Err(SqliteError::Exists { .. }) => Ok(()),
-        other => other,
+        created => created.map(drop),
     }
 }
 
@@ -59,20 +60,28 @@ pub(super) fn check_owner(path: &Path) -> Result<(), SqliteError> {
     }
 }
 
-/// Takes the lock beside a database; it is released when the handle is closed.
-///
-/// The file stays: removing it would let two processes lock two files of one name.
-pub(super) fn lock(path: &Path) -> Result<File, SqliteError> {
-    let mut name = OsString::from(path);
-    name.push(".lock");
-    let path = PathBuf::from(name);
-    let file = open(&path, OFlags::CREATE)?;
-    check(&path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(SqliteError::Locked { path }),
-        Err(TryLockError::Error(error)) => Err(SqliteError::from_io(&path, &error)),
+/// Says whether there is something by that name.
+pub(super) fn exists(path: &Path) -> Result<bool, SqliteError> {
+    match rustix::fs::lstat(path) {
+        Ok(_) => Ok(true),
+        Err(Errno::NOENT) => Ok(false),
+        Err(errno) => Err(SqliteError::from_io(path, &errno.into())),
     }
+}
+
+/// Makes a file that only its owner can reach.
+pub(super) fn open_new(path: &Path) -> Result<File, SqliteError> {
+    open(path, OFlags::CREATE | OFlags::EXCL)
+}
+
+/// Opens a file that is no database, and makes it where there is none.
+pub(super) fn open_or_create(path: &Path) -> Result<File, SqliteError> {
+    open(path, OFlags::CREATE)
+}
+
+/// Opens a file that is no database.
+pub(super) fn open_existing(path: &Path) -> Result<File, SqliteError> {
+    open(path, OFlags::empty())
 }
 
 fn open(path: &Path, flags: OFlags) -> Result<File, SqliteError> {

@@ -3,14 +3,19 @@
 //! INVARIANT: the frontier in its row has as many leaves as there are positions, and its hashes are the stored ones.
 
 use std::path::Path;
+use std::time::Duration;
 
-use ringfence::audit::{AuditLine, Frontier, Hash, NodeId};
+use ringfence::audit::{AuditLine, ConsistencyProof, Frontier, Hash, NodeId, Note};
 use rusqlite::{Connection, OptionalExtension as _, Transaction};
 
 use super::error::SqliteError;
+use super::turn::Turn;
 
 /// The largest record and the largest output that are kept; nothing larger could be verified.
 const LIMIT: usize = 64 << 20;
+
+/// How many raw outputs one transaction drops, so that nobody waits long for it.
+const FORGOTTEN: u64 = 1_000;
 
 /// A line with its hash.
 pub(super) struct Line {
@@ -73,11 +78,30 @@ pub(super) fn keep_frontier(transaction: &Transaction<'_>, frontier: &Frontier) 
     update.execute([frontier.to_bytes()]).map(drop)
 }
 
-/// Keeps a checkpoint; the same one is kept once.
-pub(super) fn keep_checkpoint(transaction: &Transaction<'_>, size: u64, note: &str) -> rusqlite::Result<()> {
-    let mut insert = transaction
-        .prepare_cached("INSERT INTO checkpoint (size, note) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
-    insert.execute((size, note)).map(drop)
+/// Returns the work that keeps a checkpoint; the same one is kept once.
+pub(super) fn keeping_checkpoint(
+    size: u64,
+    note: &Note,
+) -> impl FnMut(&mut Turn<'_>) -> Result<(), SqliteError> + use<> {
+    let note = note.to_string();
+    move |turn| {
+        turn.sql(|transaction| {
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO checkpoint (size, note) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+            )?;
+            insert.execute((size, &note)).map(drop)
+        })
+    }
+}
+
+/// Drops some of the raw outputs from before a time, and returns how many.
+pub(super) fn forget_raw(transaction: &Transaction<'_>, before: Duration) -> rusqlite::Result<u64> {
+    let mut update = transaction.prepare_cached(
+        "UPDATE entry SET raw = NULL WHERE position IN
+             (SELECT position FROM entry WHERE raw IS NOT NULL AND at_ms < ?1 LIMIT ?2)",
+    )?;
+    let before = i64::try_from(before.as_millis()).unwrap_or(i64::MAX);
+    update.execute((before, FORGOTTEN)).map(|count| u64::try_from(count).unwrap_or(u64::MAX))
 }
 
 /// Reads where the log stands, and refuses a frontier that does not fit the entries and the nodes.
@@ -98,10 +122,37 @@ pub(super) fn frontier(connection: &Connection, path: &Path) -> Result<Frontier,
     Ok(frontier)
 }
 
+/// Reads where the log stands, and refuses one that does not go on from `last`.
+pub(super) fn grown_frontier(
+    connection: &Connection,
+    path: &Path,
+    last: &Frontier,
+) -> Result<Frontier, SqliteError> {
+    let frontier = claimed_frontier(connection, path)?;
+    if frontier == *last {
+        return Ok(frontier);
+    }
+    let mut broken = None;
+    let grown = ConsistencyProof::assemble(last.size(), frontier.size(), |id| {
+        node(connection, id).unwrap_or_else(|error| {
+            broken = Some(SqliteError::from_sqlite(path, &error));
+            None
+        })
+    });
+    if let Some(error) = broken {
+        return Err(error);
+    }
+    grown.and_then(|proof| proof.verify(last.root(), frontier.root())).map(|()| frontier).map_err(|_| {
+        let why = format!("its log does not go on from the {} entries that it had", last.size());
+        SqliteError::Corrupt { path: path.to_owned(), why }
+    })
+}
+
 /// Reads the frontier as it is written.
 pub(super) fn claimed_frontier(connection: &Connection, path: &Path) -> Result<Frontier, SqliteError> {
     let bytes: Vec<u8> = connection
-        .query_row("SELECT bytes FROM frontier", [], |row| row.get(0))
+        .prepare_cached("SELECT bytes FROM frontier")
+        .and_then(|mut select| select.query_row([], |row| row.get(0)))
         .map_err(|error| SqliteError::from_sqlite(path, &error))?;
     Frontier::from_bytes(&bytes)
         .map_err(|error| SqliteError::Corrupt { path: path.to_owned(), why: error.to_string() })

@@ -1,19 +1,31 @@
 //! The audit log and the keys and values of one machine, in one SQLite file.
 //!
-//! One thread writes; whoever has something to write sends it there and waits. The thread takes everything that
+//! Several processes may have the file open. In each, one thread writes; whoever has something to write sends it there and waits. The thread takes everything that
 //! waits, commits it in one transaction and then answers all of them, so that callers share the cost of reaching the
 //! disk. Readers have connections of their own and see what is committed.
 //!
 //! INVARIANT: an answer of success is given only after the commit has returned.
 
+mod approval;
 mod audit;
+mod check;
+mod database;
 mod error;
 mod file;
+mod idempotency;
+mod instance;
+mod lock;
 mod log;
+mod open;
+mod patience;
 mod pool;
 mod schema;
 mod seal;
+mod sweep;
+mod time;
+mod turn;
 mod value;
+mod verify;
 mod writer;
 
 use std::fmt;
@@ -22,19 +34,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ringfence::{Clock, SystemClock};
+use ringfence::Clock;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-pub use self::audit::{Filter, Stored};
 pub use self::error::SqliteError;
+use self::instance::Instance;
+pub use self::open::SqliteBuilder;
 use self::pool::Pool;
-use self::writer::{Change, Done, Writer};
+use self::turn::Turn;
+use self::writer::Writer;
+use crate::entry::KeepRaw;
 
 /// An audit log and a key-value store in one file.
 ///
-/// It is cheap to clone. The file is private to its user, and only one process at a time writes to it: the lock is
-/// the file beside it whose name ends in `.lock`, and is released when the last clone is dropped.
+/// It is cheap to clone. The file is private to its user, whose processes may all have it open at the same time. The
+/// file beside it whose name ends in `.lock` keeps its tables from changing meanwhile; one whose name ends in `.live`
+/// tells the others that this store lives. Both are let go when the last clone is dropped.
 ///
 /// The methods block, except those of [`AuditSink`](ringfence::AuditSink) and [`Store`](ringfence::Store).
 ///
@@ -50,7 +66,9 @@ use self::writer::{Change, Done, Writer};
 /// let store = SqliteStore::open(&path)?;
 /// store.set("notes", "first", "hello", None).await?;
 /// assert_eq!(store.get("notes", "first").await?.as_deref(), Some("hello"));
-/// assert!(SqliteStore::open(&path).is_err()); // one writer at a time
+/// let second = SqliteStore::open(&path)?; // here or in another process
+/// second.delete("notes", "first").await?;
+/// assert_eq!(store.get("notes", "first").await?, None);
 /// assert_eq!(SqliteStore::open_read_only(&path)?.size()?, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
@@ -59,55 +77,18 @@ use self::writer::{Change, Done, Writer};
 #[derive(Clone)]
 pub struct SqliteStore(Arc<Inner>);
 
-/// What the clones share. The fields are dropped in this order: the writer ends before the lock is released.
+/// What the clones share. The fields are dropped in this order: the writer ends before it counts as dead, and before
+/// the lock is released.
 struct Inner {
     clock: Arc<dyn Clock>,
+    raw: KeepRaw,
     readers: Pool,
     writer: Option<Writer>,
+    instance: Option<Instance>,
     _lock: Option<File>,
 }
 
 impl SqliteStore {
-    /// Opens the database for writing, and makes it where there is none.
-    ///
-    /// # Errors
-    ///
-    /// Another process writes to it, other users may, it is not ours or of a newer version, or its tree does not fit
-    /// its entries.
-    pub fn open(path: &Path) -> Result<Self, SqliteError> {
-        Self::open_with(path, Arc::new(SystemClock))
-    }
-
-    /// Does what [`SqliteStore::open`] does, and expires values by `clock`.
-    ///
-    /// # Errors
-    ///
-    /// The same.
-    pub fn open_with(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, SqliteError> {
-        let path = file::resolve(path)?;
-        let lock = file::lock(&path)?;
-        file::create_missing(&path)?;
-        file::check(&path)?;
-        file::check_owner(&path)?;
-        let writer = Writer::start(&path, Arc::clone(&clock))?;
-        Ok(Self(Arc::new(Inner { clock, readers: Pool::new(path), writer: Some(writer), _lock: Some(lock) })))
-    }
-
-    /// Opens the database for reading, beside a process that writes to it.
-    ///
-    /// A tree that does not fit its entries is no reason to refuse here, so that it can be looked into.
-    ///
-    /// # Errors
-    ///
-    /// There is none, other users may write to it, or it is not ours or of another version.
-    pub fn open_read_only(path: &Path) -> Result<Self, SqliteError> {
-        let path = file::resolve(path)?;
-        file::check(&path)?;
-        let readers = Pool::new(path);
-        readers.with(|_| Ok(()))?;
-        Ok(Self(Arc::new(Inner { clock: Arc::new(SystemClock), readers, writer: None, _lock: None })))
-    }
-
     /// Copies the database as it is now to a new file, while others go on writing.
     ///
     /// # Errors
@@ -122,6 +103,20 @@ impl SqliteStore {
             let _removed = std::fs::remove_file(&to);
         }
         copied
+    }
+
+    /// Returns the random id under which this store lives, unless it was opened for reading.
+    pub fn instance(&self) -> Option<&str> {
+        self.0.instance.as_ref().map(Instance::id)
+    }
+
+    /// Says whether the store with this id lives, in whatever process. It is exact, and asks no clock.
+    ///
+    /// # Errors
+    ///
+    /// The file that tells of its life cannot be opened.
+    pub fn lives(&self, instance: &str) -> Result<bool, SqliteError> {
+        instance::lives(self.path(), instance)
     }
 
     /// Returns how many transactions were committed, so that tests can see callers share one.
@@ -140,9 +135,23 @@ impl SqliteStore {
         self.0.writer.as_ref().ok_or_else(|| SqliteError::ReadOnly { path: self.path().to_owned() })
     }
 
-    /// Has a change committed, without blocking.
-    async fn change(&self, change: Change) -> Result<Done, SqliteError> {
-        self.writer()?.change(change).await
+    /// Has work done in a turn, without blocking.
+    async fn transact<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnMut(&mut Turn<'_>) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Result<T, SqliteError> {
+        self.writer()?.transact(bytes, work).await
+    }
+
+    /// Has something read on a thread that may block.
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Self, &Connection) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Result<T, SqliteError> {
+        let (store, closed) = (self.clone(), SqliteError::Closed { path: self.path().to_owned() });
+        let read = move || store.0.readers.with(|connection| read(&store, connection));
+        tokio::task::spawn_blocking(read).await.unwrap_or(Err(closed))
     }
 }
 

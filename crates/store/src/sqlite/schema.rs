@@ -3,28 +3,48 @@
 //! INVARIANT: nothing is written to a file before it is known to be empty or ours, and of a known version.
 
 use std::path::Path;
-use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::error::SqliteError;
+use super::{file, patience};
 
 /// `RFNC`: how a database of ringfence is told from others.
 const APPLICATION: i64 = 0x5246_4e43;
 /// One step for each version; a step once released never changes.
-const STEPS: [&str; 1] = [include_str!("schema/1.sql")];
-/// How long one connection waits for another.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STEPS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
-/// Opens the connection that writes, and brings the tables up to date.
+/// Says whether a file that is there has the tables of this program. The lock must be held.
+pub(super) fn is_current(path: &Path) -> Result<bool, SqliteError> {
+    version(&open(path)?, path).map(|version| version == newest())
+}
+
+/// Makes the file where there is none, and brings its tables up to date. The lock must be held, and held alone.
+pub(super) fn make(path: &Path) -> Result<(), SqliteError> {
+    file::create_missing(path)?;
+    let mut connection = open(path)?;
+    let failed = |error| SqliteError::from_sqlite(path, &error);
+    let version = version(&connection, path)?;
+    set_up(&connection).and_then(|()| migrate(&mut connection, version)).map_err(failed)?;
+    connection.close().map_err(|(_, error)| failed(error))
+}
+
+/// Opens the connection that writes. The lock must be held.
 pub(super) fn writer(path: &Path) -> Result<Connection, SqliteError> {
+    let connection = open(path)?;
+    set_up(&connection).map_err(|error| SqliteError::from_sqlite(path, &error))?;
+    Ok(connection)
+}
+
+/// Opens a file that is there and ours alone.
+fn open(path: &Path) -> Result<Connection, SqliteError> {
+    file::check(path)?;
+    file::check_owner(path)?;
     let failed = |error| SqliteError::from_sqlite(path, &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection =
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW).map_err(failed)?;
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
-    let version = version(&connection, path)?;
-    prepare(&mut connection, version).map_err(failed)?;
+    patience::have(&mut connection).map_err(failed)?;
     Ok(connection)
 }
 
@@ -32,9 +52,9 @@ pub(super) fn writer(path: &Path) -> Result<Connection, SqliteError> {
 pub(super) fn reader(path: &Path) -> Result<Connection, SqliteError> {
     let failed = |error| SqliteError::from_sqlite(path, &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection =
+    let mut connection =
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW).map_err(failed)?;
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    patience::have(&mut connection).map_err(failed)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;").map_err(failed)?;
     match version(&connection, path)? {
         version if version == newest() => Ok(connection),
@@ -59,14 +79,19 @@ fn version(connection: &Connection, path: &Path) -> Result<i64, SqliteError> {
     }
 }
 
-/// Sets the connection up, and runs the steps that the file has not seen, all or none.
-fn prepare(connection: &mut Connection, version: i64) -> rusqlite::Result<()> {
+/// Sets the connection up.
+fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
          PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
          PRAGMA journal_size_limit = 67108864;",
     )?;
-    connection.set_prepared_statement_cache_capacity(32);
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}
+
+/// Runs the steps that the file has not seen, all or none.
+fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for step in STEPS.iter().skip(usize::try_from(version).unwrap_or(usize::MAX)) {
         transaction.execute_batch(step)?;

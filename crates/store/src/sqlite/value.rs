@@ -11,7 +11,8 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction};
 
 use super::SqliteStore;
 use super::error::SqliteError;
-use super::writer::{Change, Done};
+use super::time::{micros, micros_up};
+use super::turn::Turn;
 
 /// How many keys one namespace may hold.
 const MAX_KEYS: u64 = StoreError::MAX_KEYS as u64;
@@ -21,7 +22,7 @@ const MAX_BYTES: u64 = StoreError::MAX_BYTES as u64;
 const SWEPT: u64 = 1_000;
 
 /// A value to be stored.
-pub(super) struct Value {
+struct Value {
     space: String,
     key: String,
     value: String,
@@ -30,7 +31,7 @@ pub(super) struct Value {
 
 impl Value {
     /// Returns what it counts for in its namespace.
-    pub(super) const fn bytes(&self) -> usize {
+    const fn bytes(&self) -> usize {
         self.key.len() + self.value.len()
     }
 }
@@ -61,13 +62,19 @@ impl Store for SqliteStore {
         async move {
             StoreError::check(key, value)?;
             let (space, key, value) = (namespace.to_owned(), key.to_owned(), value.to_owned());
-            self.changing(Change::Set(Value { space, key, value, ttl })).await
+            let value = Value { space, key, value, ttl };
+            let kept = self.transact(value.bytes(), move |turn| {
+                let now = turn.now();
+                turn.sql(|transaction| self::set(transaction, &value, now))
+            });
+            kept.await?
         }
         .boxed()
     }
 
     fn delete<'a>(&'a self, namespace: &'a str, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.changing(Change::Delete { space: namespace.to_owned(), key: key.to_owned() }).boxed()
+        let (space, key) = (namespace.to_owned(), key.to_owned());
+        self.changing(move |turn| turn.sql(|transaction| self::delete(transaction, &space, &key)))
     }
 
     fn list<'a>(
@@ -97,40 +104,34 @@ impl Store for SqliteStore {
     }
 
     fn clear<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.changing(Change::Clear { space: namespace.to_owned() }).boxed()
+        let space = namespace.to_owned();
+        self.changing(move |turn| turn.sql(|transaction| self::clear(transaction, &space)))
     }
 }
 
 impl SqliteStore {
-    /// Has a change committed, and says what the rules say of it.
-    async fn changing(&self, change: Change) -> Result<(), StoreError> {
-        match self.change(change).await? {
-            Done::Refused(error) => Err(error),
-            Done::Frontier(_) | Done::Kept => Ok(()),
-        }
+    /// Has something small committed.
+    fn changing(
+        &self,
+        work: impl FnMut(&mut Turn<'_>) -> Result<(), SqliteError> + Send + 'static,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move { Ok(self.transact(0, work).await?) }.boxed()
     }
 
-    /// Reads on a thread that may block.
+    /// Reads on a thread that may block; `read` is told the time in microseconds.
     fn reading<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection, i64) -> rusqlite::Result<T> + Send + 'static,
-    ) -> BoxFuture<'static, Result<T, StoreError>> {
-        let store = self.clone();
-        async move {
-            let closed = SqliteError::Closed { path: store.path().to_owned() };
-            let read = move || {
-                let now = micros(store.0.clock.now());
-                store.0.readers.with(|connection| read(connection, now).map_err(|error| store.failed(&error)))
-            };
-            let found = tokio::task::spawn_blocking(read).await.unwrap_or(Err(closed));
-            found.map_err(StoreError::from)
-        }
-        .boxed()
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
+        let read = self.read(|store, connection| {
+            read(connection, micros(store.0.clock.now())).map_err(|error| store.failed(&error))
+        });
+        async move { Ok(read.await?) }.boxed()
     }
 }
 
 /// Stores a value, or says that the namespace is full.
-pub(super) fn set(
+fn set(
     transaction: &Transaction<'_>,
     value: &Value,
     now: Duration,
@@ -153,29 +154,28 @@ pub(super) fn set(
 }
 
 /// Removes a key.
-pub(super) fn delete(transaction: &Transaction<'_>, space: &str, key: &str) -> rusqlite::Result<()> {
+fn delete(transaction: &Transaction<'_>, space: &str, key: &str) -> rusqlite::Result<()> {
     let mut delete = transaction.prepare_cached("DELETE FROM value WHERE space = ?1 AND key = ?2")?;
     delete.execute((space, key)).map(drop)
 }
 
 /// Drops a namespace.
-pub(super) fn clear(transaction: &Transaction<'_>, space: &str) -> rusqlite::Result<()> {
+fn clear(transaction: &Transaction<'_>, space: &str) -> rusqlite::Result<()> {
     transaction.prepare_cached("DELETE FROM value WHERE space = ?1")?.execute([space]).map(drop)
 }
 
-/// Removes some of what has expired.
-pub(super) fn sweep(connection: &mut Connection, now: Duration) -> rusqlite::Result<()> {
+/// Removes some of what has expired, and returns how much.
+pub(super) fn sweep(connection: &Connection, now: Duration) -> rusqlite::Result<u64> {
     let expired: bool = connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM value WHERE until_us <= ?1)")?
         .query_row([micros(now)], |row| row.get(0))?;
-    if expired {
-        connection
-            .prepare_cached(
-                "DELETE FROM value WHERE id IN (SELECT id FROM value WHERE until_us <= ?1 LIMIT ?2)",
-            )?
-            .execute((micros(now), SWEPT))?;
+    if !expired {
+        return Ok(0);
     }
-    Ok(())
+    let swept = connection
+        .prepare_cached("DELETE FROM value WHERE id IN (SELECT id FROM value WHERE until_us <= ?1 LIMIT ?2)")?
+        .execute((micros(now), SWEPT))?;
+    Ok(u64::try_from(swept).unwrap_or(u64::MAX))
 }
 
 /// Says whether there is room for a value in place of the one that is there.
@@ -195,20 +195,10 @@ fn fits(transaction: &Transaction<'_>, value: &Value) -> rusqlite::Result<bool> 
     Ok(keys <= MAX_KEYS && bytes <= MAX_BYTES)
 }
 
-/// Returns a time in whole microseconds, those begun not counted.
-fn micros(time: Duration) -> i64 {
-    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
-}
-
-/// Returns a time in whole microseconds, one begun counted, so that nothing expires early.
-fn micros_up(time: Duration) -> i64 {
-    i64::try_from(time.as_nanos().div_ceil(1_000)).unwrap_or(i64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sqlite::{file, schema};
+    use crate::sqlite::schema;
 
     fn value(space: &str, key: u64, ttl: Option<Duration>) -> Value {
         Value { space: space.into(), key: key.to_string(), value: String::new(), ttl }
@@ -222,7 +212,7 @@ mod tests {
     fn sweeps_a_bounded_part_and_keeps_count() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.db");
-        file::create(&path).unwrap();
+        schema::make(&path).unwrap();
         let mut connection = schema::writer(&path).unwrap();
         let transaction = connection.transaction().unwrap();
         for key in 0..SWEPT + 10 {
@@ -233,7 +223,7 @@ mod tests {
         set(&transaction, &value("b", 0, None), Duration::ZERO).unwrap().unwrap();
         transaction.commit().unwrap();
         for (seconds, left) in [(0, SWEPT + 11), (1, 11), (1, 1), (9, 1)] {
-            sweep(&mut connection, Duration::from_secs(seconds)).unwrap();
+            sweep(&connection, Duration::from_secs(seconds)).unwrap();
             assert_eq!(count(&connection, "SELECT count(*) FROM value"), left);
             assert_eq!(count(&connection, "SELECT sum(keys) FROM space"), left);
         }
@@ -244,7 +234,7 @@ mod tests {
     fn counts_keys() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.db");
-        file::create(&path).unwrap();
+        schema::make(&path).unwrap();
         let mut connection = schema::writer(&path).unwrap();
         let transaction = connection.transaction().unwrap();
         let put = |key, ttl| set(&transaction, &value("a", key, ttl), Duration::ZERO).unwrap();

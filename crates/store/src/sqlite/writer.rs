@@ -1,6 +1,6 @@
 //! The one thread that writes, and the group commit.
 //!
-//! INVARIANT: each change is answered once: after the commit that holds it, or with the error of its transaction.
+//! INVARIANT: each job is answered once: after the commit that holds it, or with the error of its transaction.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,63 +9,60 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use ringfence::Clock;
 use ringfence::audit::Frontier;
-use ringfence::{Clock, StoreError};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::error::SqliteError;
-use super::log::{self, Line};
-use super::schema;
-use super::value::{self, Value};
+use super::turn::Turn;
+use super::{instance, log, schema, sweep};
+use crate::entry::KeepRaw;
 
-/// How many changes share one transaction.
+/// How many jobs share one transaction.
 const GROUP: usize = 512;
 /// How much may wait, in units of 1 KiB.
 const ROOM: usize = 64 << 10;
-/// How often expired values are swept.
+/// How often it is looked for what has had its time.
 const SWEEP: Duration = Duration::from_secs(60);
+/// When to go on if there was some, and there may be more.
+const SWEEP_ON: Duration = Duration::from_millis(100);
 
-/// Something to write.
-pub(super) enum Change {
-    /// Appends lines to the log.
-    Append(Vec<Line>),
-    /// Keeps a signed checkpoint.
-    Checkpoint { size: u64, note: String },
-    /// Drops a namespace.
-    Clear { space: String },
-    /// Removes a key.
-    Delete { space: String, key: String },
-    /// Asks where the log stands, in turn with what is written.
-    Frontier,
-    /// Stores a value.
-    Set(Value),
+/// Something to do in a turn, and whom to tell. It may be done again when its transaction was undone.
+trait Job: Send {
+    fn work(&mut self, turn: &mut Turn<'_>) -> Result<(), SqliteError>;
+    fn answer(self: Box<Self>, end: Result<(), SqliteError>);
 }
 
-/// What came of a change.
-pub(super) enum Done {
-    /// It is kept.
-    Kept,
-    /// Where the log stands.
-    Frontier(Frontier),
-    /// The rules of the store forbid it; what shared its transaction is kept all the same.
-    Refused(StoreError),
-}
-
-type Answer = Box<dyn FnOnce(Result<Done, SqliteError>) + Send>;
-
-/// A change on its way, and whom to tell.
-struct Job {
-    change: Change,
-    answer: Answer,
+/// A job whose work returns a `T`.
+struct Task<T, W> {
+    work: W,
+    found: Option<T>,
+    answer: Box<dyn FnOnce(Result<T, SqliteError>) + Send>,
     /// Held until the answer is given.
-    room: Option<OwnedSemaphorePermit>,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+impl<T: Send, W: FnMut(&mut Turn<'_>) -> Result<T, SqliteError> + Send> Job for Task<T, W> {
+    fn work(&mut self, turn: &mut Turn<'_>) -> Result<(), SqliteError> {
+        self.found = Some((self.work)(turn)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, end: Result<(), SqliteError>) {
+        match (end, self.found) {
+            (Ok(()), Some(found)) => (self.answer)(Ok(found)),
+            (Err(error), _) => (self.answer)(Err(error)),
+            // Nobody answers for work that was not done, and whoever waits sees the store closed.
+            (Ok(()), None) => {}
+        }
+    }
 }
 
 /// The thread, and the way to it.
 pub(super) struct Writer {
     path: PathBuf,
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<Box<dyn Job>>>,
     room: Arc<Semaphore>,
     thread: Option<JoinHandle<()>>,
     transactions: Arc<AtomicU64>,
@@ -73,7 +70,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Opens the database and starts the thread.
-    pub(super) fn start(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, SqliteError> {
+    pub(super) fn start(path: &Path, clock: Arc<dyn Clock>, raw: KeepRaw) -> Result<Self, SqliteError> {
         let mut connection = schema::writer(path)?;
         let failed = |error| SqliteError::from_sqlite(path, &error);
         let transaction = connection.transaction().map_err(failed)?;
@@ -85,9 +82,11 @@ impl Writer {
         let desk = Desk {
             path: path.to_owned(),
             clock,
+            raw,
             connection,
-            frontier: Some(frontier),
+            last: frontier,
             transactions: Arc::clone(&transactions),
+            short: false,
         };
         let thread = std::thread::Builder::new().name("ringfence-store".into());
         let thread =
@@ -101,23 +100,30 @@ impl Writer {
         })
     }
 
-    /// Waits for room, sends the change and waits for the answer.
-    pub(super) async fn change(&self, change: Change) -> Result<Done, SqliteError> {
-        let units = (change.bytes() / 1_024).clamp(1, ROOM);
-        let units = u32::try_from(units).unwrap_or(u32::MAX);
+    /// Waits for room, has the work done in a turn, and waits for the answer. `bytes` is about how much memory it takes.
+    pub(super) async fn transact<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnMut(&mut Turn<'_>) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Result<T, SqliteError> {
+        let units = u32::try_from((bytes / 1_024).clamp(1, ROOM)).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.room).acquire_many_owned(units).await.map_err(|_| self.closed())?;
         let (sender, receiver) = oneshot::channel();
         // Whoever no longer waits misses the answer and nothing else.
-        let answer = Box::new(move |done| drop(sender.send(done)));
-        self.send(Job { change, answer, room: Some(room) })?;
+        let answer = Box::new(move |found| drop(sender.send(found)));
+        self.send(Box::new(Task { work, found: None, answer, _room: Some(room) }))?;
         receiver.await.unwrap_or_else(|_| Err(self.closed()))
     }
 
-    /// Sends the change and blocks until the answer is there. It is for rare and small changes, and takes no room.
-    pub(super) fn change_now(&self, change: Change) -> Result<Done, SqliteError> {
+    /// Has the work done in a turn, and blocks until the answer is there. It is for rare and small work, and takes no
+    /// room.
+    pub(super) fn transact_now<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&mut Turn<'_>) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Result<T, SqliteError> {
         let (sender, receiver) = mpsc::sync_channel(1);
-        let answer = Box::new(move |done| drop(sender.send(done)));
-        self.send(Job { change, answer, room: None })?;
+        let answer = Box::new(move |found| drop(sender.send(found)));
+        self.send(Box::new(Task { work, found: None, answer, _room: None }))?;
         receiver.recv().unwrap_or_else(|_| Err(self.closed()))
     }
 
@@ -126,7 +132,7 @@ impl Writer {
         &self.transactions
     }
 
-    fn send(&self, job: Job) -> Result<(), SqliteError> {
+    fn send(&self, job: Box<dyn Job>) -> Result<(), SqliteError> {
         let jobs = self.jobs.as_ref().ok_or_else(|| self.closed())?;
         jobs.send(job).map_err(|_| self.closed())
     }
@@ -146,36 +152,25 @@ impl Drop for Writer {
     }
 }
 
-impl Change {
-    /// Returns about how much memory it takes.
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Append(lines) => lines.iter().map(Line::bytes).sum(),
-            Self::Checkpoint { note, .. } => note.len(),
-            Self::Clear { space } => space.len(),
-            Self::Delete { space, key } => space.len() + key.len(),
-            Self::Frontier => 0,
-            Self::Set(value) => value.bytes(),
-        }
-    }
-}
-
 /// What the thread owns.
 struct Desk {
     path: PathBuf,
     clock: Arc<dyn Clock>,
+    raw: KeepRaw,
     connection: Connection,
-    /// Where the log stands; unknown after a transaction failed, and then read again.
-    frontier: Option<Frontier>,
+    /// Where the log stood when this thread last knew it. Others may have gone on from there.
+    last: Frontier,
     transactions: Arc<AtomicU64>,
+    /// The disk was full.
+    short: bool,
 }
 
 impl Desk {
     /// Works until nobody can send any more.
-    fn run(mut self, jobs: &Receiver<Job>) {
-        let mut swept = Instant::now();
+    fn run(mut self, jobs: &Receiver<Box<dyn Job>>) {
+        let mut due = Instant::now() + SWEEP;
         loop {
-            match jobs.recv_timeout(SWEEP) {
+            match jobs.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(first) => {
                     let mut group = vec![first];
                     group.extend(jobs.try_iter().take(GROUP - 1));
@@ -184,73 +179,64 @@ impl Desk {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if swept.elapsed() >= SWEEP {
-                swept = Instant::now();
-                // What has expired is never shown, so that a sweep that failed can wait for the next.
-                let _swept = value::sweep(&mut self.connection, self.clock.now());
+            if Instant::now() >= due {
+                due = Instant::now() + self.sweep();
             }
         }
     }
 
-    /// Commits a group, then answers each of its changes.
-    fn settle(&mut self, group: Vec<Job>) {
-        let (changes, answers): (Vec<_>, Vec<_>) =
-            group.into_iter().map(|job| (job.change, (job.answer, job.room))).unzip();
-        match self.commit(changes) {
-            Ok(done) => answers.into_iter().zip(done).for_each(|((answer, _room), done)| answer(Ok(done))),
-            Err(error) => answers.into_iter().for_each(|(answer, _room)| answer(Err(error.clone()))),
-        }
+    /// Removes a part of what has had its time, and returns when to do so again.
+    ///
+    /// What has expired is never shown, so that a sweep that failed can wait for the next.
+    fn sweep(&mut self) -> Duration {
+        let raw = self.raw;
+        let swept = self.commit(|turn| sweep::sweep(turn, raw)).unwrap_or_default();
+        let _swept = instance::sweep(&self.path);
+        if swept > 0 { SWEEP_ON } else { SWEEP }
     }
 
-    /// Makes all changes in one transaction.
-    fn commit(&mut self, changes: Vec<Change>) -> Result<Vec<Done>, SqliteError> {
-        // Until the commit has returned it is not known where the log stands.
-        let known = self.frontier.take();
+    /// Commits a group, then answers each of its jobs.
+    fn settle(&mut self, mut group: Vec<Box<dyn Job>>) {
+        let mut end = self.commit(|turn| group.iter_mut().try_for_each(|job| job.work(turn)));
+        if matches!(end, Err(SqliteError::Full { .. })) {
+            self.short = true;
+            if self.make_room() {
+                end = self.commit(|turn| group.iter_mut().try_for_each(|job| job.work(turn)));
+            }
+        }
+        if self.short && end.is_ok() {
+            // There is room again, and it must not all go to the write-ahead log.
+            self.short = !self.make_room();
+        }
+        group.into_iter().for_each(|job| job.answer(end.clone()));
+    }
+
+    /// Moves what is committed from the write-ahead log to its place, so that the log starts again at its beginning.
+    ///
+    /// On a full disk this is where there is still room: the log holds many versions of the same pages.
+    fn make_room(&self) -> bool {
+        let moved = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+            Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+        });
+        moved.is_ok_and(|(all, moved)| all == moved)
+    }
+
+    /// Does work in one transaction.
+    fn commit<T>(
+        &mut self,
+        work: impl FnOnce(&mut Turn<'_>) -> Result<T, SqliteError>,
+    ) -> Result<T, SqliteError> {
         let failed = |error| SqliteError::from_sqlite(&self.path, &error);
         let behavior = TransactionBehavior::Immediate;
         let transaction = self.connection.transaction_with_behavior(behavior).map_err(failed)?;
-        let mut frontier = match known {
-            Some(frontier) => frontier,
-            None => log::frontier(&transaction, &self.path)?,
-        };
-        let before = frontier.size();
-        let now = self.clock.now();
-        let mut done = Vec::with_capacity(changes.len());
-        for change in changes {
-            done.push(apply(&transaction, change, &mut frontier, now).map_err(failed)?);
-        }
-        if frontier.size() != before {
-            log::keep_frontier(&transaction, &frontier).map_err(failed)?;
-        }
+        let mut turn = Turn::new(&transaction, &self.path, &self.last, self.clock.now());
+        let found = work(&mut turn)?;
+        let frontier = turn.end()?;
         transaction.commit().map_err(failed)?;
         self.transactions.fetch_add(1, Ordering::SeqCst);
-        self.frontier = Some(frontier);
-        Ok(done)
-    }
-}
-
-/// Makes one change. An error undoes the whole transaction.
-fn apply(
-    transaction: &Transaction<'_>,
-    change: Change,
-    frontier: &mut Frontier,
-    now: Duration,
-) -> rusqlite::Result<Done> {
-    match change {
-        Change::Append(lines) => {
-            for line in &lines {
-                log::append(transaction, frontier, line)?;
-            }
+        if let Some(frontier) = frontier {
+            self.last = frontier;
         }
-        Change::Checkpoint { size, note } => log::keep_checkpoint(transaction, size, &note)?,
-        Change::Clear { space } => value::clear(transaction, &space)?,
-        Change::Delete { space, key } => value::delete(transaction, &space, &key)?,
-        Change::Frontier => return Ok(Done::Frontier(frontier.clone())),
-        Change::Set(value) => {
-            if let Err(refused) = value::set(transaction, &value, now)? {
-                return Ok(Done::Refused(refused));
-            }
-        }
+        Ok(found)
     }
-    Ok(Done::Kept)
 }

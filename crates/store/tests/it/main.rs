@@ -1,10 +1,12 @@
-//! The secret sources and the database from outside.
+//! The secret sources and the databases from outside.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod chain;
+mod conformance;
 mod debug;
 mod directory;
 mod keyring;
+mod sample;
 mod sqlite;
 mod variable;
 

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use ringfence_store::{Filter, Stored};
 use serde_json::Value;
 
+use std::sync::Arc;
+
 use super::*;
 
 #[tokio::test]
 async fn keeps_a_call_with_its_outputs() {
     let bench = Bench::new();
     let store = bench.open();
-    call(&store).await;
+    call(Arc::new(store.clone())).await;
     append(&store, "run-2", 0..3).await;
     let note = store.sign(&key(), ORIGIN).unwrap();
     assert_eq!(store.checkpoints().unwrap(), [(5, note.to_string())]);
@@ -42,38 +44,6 @@ async fn keeps_a_call_with_its_outputs() {
     assert_eq!((count, exported), (5, all));
     let stopped = store.export(&mut |_| Err(std::io::ErrorKind::BrokenPipe.into()));
     assert_eq!(stopped.unwrap_err().to_string(), "the entries cannot be written out: broken pipe");
-}
-
-#[tokio::test]
-async fn finds_what_is_asked_for() {
-    let bench = Bench::new();
-    let store = bench.open();
-    append(&store, "a", 0..4).await;
-    append(&store, "b", 0..4).await;
-    let text = |text: &str| Some(text.to_owned());
-    let all = Filter::default();
-    #[rustfmt::skip]
-    let cases = [
-        (all.clone(),                                                      0,        100, vec![0, 1, 2, 3, 4, 5, 6, 7]),
-        (all.clone(),                                                      2,        3,   vec![2, 3, 4]),
-        (all.clone(),                                                      8,        3,   vec![]),
-        (all.clone(),                                                      u64::MAX, 3,   vec![]),
-        (all.clone(),                                                      0,        0,   vec![]),
-        (Filter { run: text("b"), ..all.clone() },                         0,        2,   vec![4, 5]),
-        (Filter { run: text("b"), ..all.clone() },                         6,        100, vec![6, 7]),
-        (Filter { run: text("' OR 1 --"), ..all.clone() },                 0,        100, vec![]),
-        (Filter { kind: text("call"), ..all.clone() },                     0,        100, vec![]),
-        (Filter { tool: text("pay"), run: text("a"), ..all.clone() },      3,        100, vec![3]),
-        (Filter { code: text("FORBIDDEN"), ..all.clone() },                0,        100, vec![]),
-        (Filter { since_ms: Some(1_003), ..all.clone() },                  0,        100, vec![3, 7]),
-        (Filter { since_ms: Some(1_001), until_ms: Some(1_002), ..all.clone() }, 0,  100, vec![1, 5]),
-        (Filter { until_ms: Some(u64::MAX), ..all },                       6,        100, vec![6, 7]),
-    ];
-    for (filter, from, most, expected) in cases {
-        let found = store.entries(&filter, from, most).unwrap();
-        let found: Vec<_> = found.iter().map(|stored| stored.index).collect();
-        assert_eq!(found, expected, "{filter:?} {from} {most}");
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

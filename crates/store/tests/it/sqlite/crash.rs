@@ -1,22 +1,17 @@
 //! A process that is killed while it appends loses nothing that was acknowledged.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Command, Stdio};
 
 use super::*;
-
-/// Tells the child where its database is.
-const VARIABLE: &str = "RINGFENCE_TEST_CRASH_DATABASE";
 
 /// Not a test: what the killed process runs. It appends for ever, and prints each entry that was acknowledged.
 #[test]
 #[ignore = "run by the test below as a process of its own"]
-#[expect(clippy::disallowed_methods, reason = "a test hands its child a path")]
 fn appends_until_it_is_killed() {
-    let Ok(path) = std::env::var(VARIABLE) else { return };
+    let Some(path) = child::path() else { return };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     runtime.block_on(async {
-        let store = SqliteStore::open(path.as_ref()).unwrap();
+        let store = SqliteStore::open(&path).unwrap();
         let tasks = (0..8).map(|task| {
             let store = store.clone();
             tokio::spawn(async move {
@@ -34,16 +29,10 @@ fn appends_until_it_is_killed() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test kills a process of its own")]
 fn nothing_acknowledged_is_lost() {
     for lines in [1, 40, 300] {
         let bench = Bench::new();
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "--nocapture", "sqlite::crash::appends_until_it_is_killed"])
-            .env(VARIABLE, bench.path())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = child::spawn("sqlite::crash::appends_until_it_is_killed", &bench.path());
         let mut output = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let words = |line: String| line.split_once("acknowledged ").map(|(_, entry)| entry.to_owned());
         let mut acknowledged: Vec<String> = output.by_ref().filter_map(words).take(lines).collect();

@@ -2,9 +2,10 @@
 
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::sync::Arc;
 
 use ringfence::Store as _;
-use ringfence_store::SqliteError;
+use ringfence_store::{KeepRaw, SqliteError};
 
 use super::*;
 
@@ -19,7 +20,7 @@ async fn every_file_is_private() {
     append(&store, "run", 0..1).await;
     let files: Vec<_> =
         std::fs::read_dir(bench.directory.path()).unwrap().map(|file| file.unwrap().path()).collect();
-    assert_eq!(files.len(), 4, "{files:?}"); // the database, its log, its index, the lock
+    assert_eq!(files.len(), 5, "{files:?}"); // the database, its log, its index, the lock, the sign of life
     assert!(files.iter().all(|file| mode(file) == 0o600), "{files:?}");
 }
 
@@ -59,7 +60,7 @@ fn does_not_write_to_a_file_of_another_user() {
 async fn refuses_files_that_are_not_ours() {
     #[rustfmt::skip]
     let cases = [
-        ("PRAGMA user_version = 2",                    "has version 2, and this program knows versions up to 1"),
+        ("PRAGMA user_version = 3",                    "has version 3, and this program knows versions up to 2"),
         ("PRAGMA application_id = 7",                  "is not a database of ringfence"),
         ("PRAGMA user_version = 0",                    "is not a database of ringfence"),
         ("PRAGMA user_version = -1",                   "is not a database of ringfence"),
@@ -84,15 +85,9 @@ async fn refuses_files_that_are_not_ours() {
 }
 
 #[tokio::test]
-async fn one_writer_and_many_readers() {
+async fn readers_write_nothing() {
     let bench = Bench::new();
     let store = bench.open();
-    let error = SqliteStore::open(&bench.path()).unwrap_err().to_string();
-    assert!(
-        error.starts_with("another process holds the lock `") && error.ends_with("ringfence.db.lock`"),
-        "{error}"
-    );
-
     let reader = bench.read();
     append(&store, "run", 0..3).await;
     store.set("space", "key", "value", None).await.unwrap();
@@ -102,13 +97,44 @@ async fn one_writer_and_many_readers() {
     assert!(matches!(reader.sign(&key(), ORIGIN), Err(SqliteError::ReadOnly { .. })));
     assert!(reader.set("space", "key", "other", None).await.is_err());
     assert!(reader.append(&[AuditEntry::Approval(&step("run", 4))]).await.is_err());
+    assert_eq!(reader.instance(), None);
+}
 
-    let clone = store.clone();
-    drop(store);
-    assert!(SqliteStore::open(&bench.path()).is_err());
+#[tokio::test]
+async fn several_writers_share_one_log() {
+    let bench = Bench::new();
+    let (first, second) = (bench.open(), bench.open());
+    for call in 0..20 {
+        append(if call % 3 == 0 { &first } else { &second }, "run", call..call + 1).await;
+    }
+    second.set("space", "key", "value", None).await.unwrap();
+    assert_eq!(first.get("space", "key").await.unwrap().as_deref(), Some("value"));
+    first.sign(&key(), ORIGIN).unwrap();
+    second.sign(&key(), ORIGIN).unwrap();
+    let verified = second.verify(&log(), 0, None).unwrap();
+    assert!(verified.is_intact() && verified.records == 20, "{verified:?}");
+
+    let (id, other) = (first.instance().unwrap().to_owned(), second.instance().unwrap());
+    assert_ne!(id, other);
+    assert!(second.lives(&id).unwrap() && first.lives(other).unwrap());
+    let clone = first.clone();
+    drop(first);
+    assert!(second.lives(&id).unwrap());
     drop(clone);
-    append(&bench.open(), "run", 3..4).await;
-    assert_eq!(reader.size().unwrap(), 4);
+    assert!(!second.lives(&id).unwrap());
+}
+
+#[tokio::test]
+async fn does_not_go_on_with_a_log_that_was_put_back() {
+    let bench = Bench::new();
+    let store = bench.open();
+    append(&store, "run", 0..5).await;
+    let (kept, now) =
+        ("UPDATE frontier SET bytes = x'0000000000000000'", "DELETE FROM entry; DELETE FROM node");
+    bench.sql(&format!("{kept}; {now}"));
+    let error = store.append(&[AuditEntry::Approval(&step("run", 5))]).await.unwrap_err();
+    assert!(error.ends_with("is damaged: its log does not go on from the 5 entries that it had"), "{error}");
+    assert!(store.sign(&key(), ORIGIN).is_err());
 }
 
 #[tokio::test]
@@ -129,4 +155,50 @@ async fn a_copy_is_a_database_of_its_own() {
     assert!(copied.verify(&log(), 0, None).unwrap().is_intact());
     append(&copied, "other", 0..1).await;
     assert_eq!((copied.size().unwrap(), store.size().unwrap()), (101, 101));
+}
+
+#[tokio::test]
+async fn values_survive_reopening() {
+    let bench = Bench::new();
+    bench.open().set("a", "key", "value", None).await.unwrap();
+    assert_eq!(bench.open().get("a", "key").await.unwrap().as_deref(), Some("value"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_made_while_others_write_is_sound() {
+    let bench = Bench::new();
+    let store = bench.open();
+    let writing = {
+        let store = store.clone();
+        tokio::spawn(async move { append(&store, "run", 0..1_000).await })
+    };
+    for round in 0..5 {
+        let copy = bench.directory.path().join(format!("copy-{round}.db"));
+        store.backup(&copy).unwrap();
+        let copied = SqliteStore::open(&copy).unwrap();
+        let size = copied.size().unwrap();
+        assert_eq!(copied.check().unwrap(), [""; 0]);
+        let verified = copied.verify(&log(), size, None).unwrap();
+        assert!(verified.is_intact() && verified.records == size, "{verified:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    writing.await.unwrap();
+    assert_eq!(store.size().unwrap(), 1_000);
+}
+
+#[tokio::test]
+async fn raw_outputs_are_kept_as_chosen() {
+    for (raw, kept) in [
+        (KeepRaw::Always, true),
+        (KeepRaw::For(std::time::Duration::from_secs(60)), true),
+        (KeepRaw::Never, false),
+    ] {
+        let bench = Bench::new();
+        let store = SqliteStore::builder(bench.path()).raw(raw).open().unwrap();
+        call(Arc::new(store.clone())).await;
+        let stored = store.entry(1).unwrap().unwrap();
+        assert_eq!((stored.raw.is_some(), stored.clean.is_some()), (kept, true), "{raw:?}");
+        store.sign(&key(), ORIGIN).unwrap();
+        assert!(store.verify(&log(), 0, None).unwrap().is_intact());
+    }
 }

@@ -1,5 +1,7 @@
 //! Whoever changes the file is found out.
 
+use std::sync::Arc;
+
 use super::*;
 
 /// The words of what a verification finds.
@@ -25,6 +27,19 @@ async fn finds_every_change() {
         ("UPDATE entry SET record = replace(record, 'pay', 'buy') WHERE position = 3", Some("edited")),
         ("UPDATE entry SET record = CAST(x'ff' AS TEXT) WHERE position = 3",  Some("edited")),
         ("UPDATE entry SET leaf = x'00' WHERE position = 3",                  Some("edited")),
+        ("UPDATE entry SET at_ms = at_ms + 1 WHERE position = 3",             Some("edited")),
+        ("UPDATE entry SET kind = 'policy' WHERE position = 3",               Some("edited")),
+        ("UPDATE entry SET run = 'other' WHERE position = 3",                 Some("edited")),
+        ("UPDATE entry SET run = NULL WHERE position = 3",                    Some("edited")),
+        ("UPDATE entry SET tool = 'other' WHERE position = 1",                Some("edited")),
+        ("UPDATE entry SET code = 'FORBIDDEN' WHERE position = 1",            Some("edited")),
+        ("UPDATE entry SET tool = 'x' WHERE position = 0",                    Some("edited")),
+        ("UPDATE node SET hash = zeroblob(32) WHERE level = 1 AND position = 2", Some("edited")),
+        ("UPDATE node SET hash = x'00' WHERE level = 3",                      Some("edited")),
+        ("DELETE FROM node WHERE level = 2 AND position = 0",                 Some("edited")),
+        ("INSERT INTO node VALUES (1, 5, zeroblob(32))",                      Some("edited")),
+        ("INSERT INTO node VALUES (9, 0, zeroblob(32))",                      Some("edited")),
+        ("INSERT INTO node VALUES (2, -1, zeroblob(32))",                     Some("edited")),
         ("DELETE FROM entry WHERE position = 3",                              Some("missing")),
         ("DELETE FROM entry WHERE position = 0",                              Some("missing")),
         ("DELETE FROM entry WHERE position > 6",                              Some("truncated")),
@@ -43,13 +58,36 @@ async fn finds_every_change() {
     for (sql, expected) in cases {
         let bench = Bench::new();
         let store = bench.open();
-        call(&store).await;
+        call(Arc::new(store.clone())).await;
         append(&store, "run", 0..8).await;
         store.sign(&key(), ORIGIN).unwrap();
         drop(store);
         bench.sql(sql);
         let found = words(&bench, 0);
         assert_eq!(found.first().copied(), expected, "{sql}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn names_the_records_of_what_was_changed_once() {
+    #[rustfmt::skip]
+    let cases = [
+        ("UPDATE entry SET record = replace(record, 'pay', 'buy') WHERE position = 3", "record 3 does not have its stored hash"),
+        ("UPDATE entry SET run = 'other' WHERE position = 3",                          "record 3 is filed under another run than it has"),
+        ("UPDATE entry SET at_ms = -1 WHERE position = 3",                             "record 3 is filed under another time than it has"),
+        ("UPDATE node SET hash = zeroblob(32) WHERE level = 1 AND position = 2",       "the stored hash over the records 4 to 5 is not theirs"),
+        ("INSERT INTO node VALUES (1, 5, zeroblob(32))",                               "the stored hash over the records 10 to 11 is not theirs"),
+    ];
+    for (sql, sentence) in cases {
+        let bench = Bench::new();
+        let store = bench.open();
+        append(&store, "run", 0..10).await;
+        store.sign(&key(), ORIGIN).unwrap();
+        drop(store);
+        bench.sql(sql);
+        let verified = bench.read().verify(&log(), 0, None).unwrap();
+        let found: Vec<_> = verified.findings.iter().map(ToString::to_string).collect();
+        assert_eq!(found, [sentence], "{sql}");
     }
 }
 

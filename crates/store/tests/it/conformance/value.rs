@@ -1,20 +1,15 @@
-//! One suite for keys and values, on memory and on SQLite.
+//! Keys and values.
 
-use ringfence::{ManualClock, MemoryStore, Store, StoreError};
+use std::time::Duration;
 
-use super::*;
+use ringfence::StoreError;
 
-/// Runs a check on an empty store of each kind.
-async fn on_each<F: Future<Output = ()>>(check: impl Fn(Arc<dyn Store>, Arc<ManualClock>) -> F) {
-    let clock = Arc::new(ManualClock::default());
-    check(Arc::new(MemoryStore::new(clock.clone())), clock).await;
-    let (bench, clock) = (Bench::new(), Arc::new(ManualClock::default()));
-    check(Arc::new(SqliteStore::open_with(&bench.path(), clock.clone()).unwrap()), clock).await;
-}
+use super::on_each;
 
 #[tokio::test]
 async fn keeps_values_by_namespace() {
-    on_each(|store, _| async move {
+    on_each(async |made| {
+        let store = made.store();
         store.set("a", "key", "1", None).await.unwrap();
         store.set("b", "key", "2", None).await.unwrap();
         store.set("a", "key", "", None).await.unwrap();
@@ -36,7 +31,8 @@ async fn keeps_values_by_namespace() {
 
 #[tokio::test]
 async fn lists_by_prefix_and_never_by_pattern() {
-    on_each(|store, _| async move {
+    on_each(async |made| {
+        let store = made.store();
         for key in ["a", "a/1", "a/2", "a0", "A/1", "%", "_", "é", "a/\u{10ffff}"] {
             store.set("space", key, "", None).await.unwrap();
         }
@@ -61,7 +57,8 @@ async fn lists_by_prefix_and_never_by_pattern() {
 
 #[tokio::test]
 async fn values_expire_by_the_clock_of_the_store() {
-    on_each(|store, clock| async move {
+    on_each(async |made| {
+        let (store, clock) = (made.store(), made.clock());
         store.set("a", "short", "1", Some(Duration::from_millis(10))).await.unwrap();
         store.set("a", "long", "1", Some(Duration::MAX)).await.unwrap();
         store.set("a", "none", "1", Some(Duration::ZERO)).await.unwrap();
@@ -80,7 +77,8 @@ async fn values_expire_by_the_clock_of_the_store() {
 
 #[tokio::test]
 async fn refuses_keys_and_values_out_of_bounds() {
-    on_each(|store, _| async move {
+    on_each(async |made| {
+        let store = made.store();
         let (long, large) = ("k".repeat(1_024), "v".repeat(1 << 20));
         let (too_long, too_large) = (format!("{long}k"), format!("{large}v"));
         #[rustfmt::skip]
@@ -102,7 +100,8 @@ async fn refuses_keys_and_values_out_of_bounds() {
 
 #[tokio::test]
 async fn a_full_namespace_loses_only_what_has_expired() {
-    on_each(|store, clock| async move {
+    on_each(async |made| {
+        let (store, clock) = (made.store(), made.clock());
         let value = "v".repeat((1 << 20) - 2);
         let ttl = Some(Duration::from_secs(1));
         for key in 10..74 {
@@ -120,11 +119,4 @@ async fn a_full_namespace_loses_only_what_has_expired() {
         store.set("a", "more", &value, None).await.unwrap();
     })
     .await;
-}
-
-#[tokio::test]
-async fn survives_reopening() {
-    let bench = Bench::new();
-    bench.open().set("a", "key", "value", None).await.unwrap();
-    assert_eq!(bench.open().get("a", "key").await.unwrap().as_deref(), Some("value"));
 }

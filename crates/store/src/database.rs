@@ -1,0 +1,81 @@
+//! What commands and the console ask of a database, whichever it is.
+//!
+//! INVARIANT: no description and no error holds a password.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use ringfence::audit::{Checkpoint, Note, ProofFile, SignerKey, TrustedLog, Verified};
+use ringfence::{ApprovalStore, AuditSink, Code, IdempotencyStore, Store};
+
+use crate::entry::{Filter, Stored};
+use crate::sqlite::SqliteError;
+
+/// What a database answers, in its own time.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, DatabaseError>>;
+
+/// A database of ringfence: the audit log, keys and values, calls by idempotency key, and requests for approval.
+pub trait Database: ApprovalStore + AuditSink + IdempotencyStore + Store {
+    /// Says which database it is: the file, or host and name.
+    fn describe(&self) -> String;
+
+    /// Returns the number of entries of the log.
+    fn size(&self) -> Answer<'_, u64>;
+
+    /// Returns up to `most` entries from the index `from` on, newest last.
+    fn entries<'a>(&'a self, filter: &'a Filter, from: u64, most: usize) -> Answer<'a, Vec<Stored>>;
+
+    /// Returns the newest entries that fit, up to `most` of them, newest last.
+    fn newest<'a>(&'a self, filter: &'a Filter, most: usize) -> Answer<'a, Vec<Stored>>;
+
+    /// Returns one entry.
+    fn entry(&self, index: u64) -> Answer<'_, Option<Stored>>;
+
+    /// Signs what is in the log now, and keeps the checkpoint beside it.
+    fn sign<'a>(&'a self, key: &'a SignerKey, origin: &'a str) -> Answer<'a, Note>;
+
+    /// Returns the kept checkpoints with the sizes they are filed under, smallest first. Nobody has verified them.
+    fn checkpoints(&self) -> Answer<'_, Vec<(u64, String)>>;
+
+    /// Verifies the whole log as it is now.
+    ///
+    /// `tail` is how many entries at the end may be without a signed checkpoint, and `trusted` a checkpoint that was
+    /// kept elsewhere. That something is wrong with the log is no error but a finding.
+    fn verify<'a>(
+        &'a self,
+        log: &'a TrustedLog,
+        tail: u64,
+        trusted: Option<&'a Checkpoint>,
+    ) -> Answer<'a, Verified>;
+
+    /// Proves that the entry is in the log that `note` is a checkpoint of.
+    fn prove<'a>(&'a self, index: u64, note: &'a Note, log: &'a TrustedLog) -> Answer<'a, ProofFile>;
+
+    /// Drops the raw outputs of entries from before `before`, a time since 1970, and returns how many there were.
+    ///
+    /// The entries stay and verify as before: a record holds the digest of its raw output, never the output.
+    fn forget_raw(&self, before: Duration) -> Answer<'_, u64>;
+
+    /// Looks for what does not fit together, and returns one sentence for each: none when the database is sound.
+    ///
+    /// The log is not verified here, only where it stands; [`Database::verify`] does the rest.
+    fn check(&self) -> Answer<'_, Vec<String>>;
+}
+
+/// Why a database did not do what was asked.
+#[non_exhaustive]
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// It is a SQLite file.
+    #[error(transparent)]
+    Sqlite(#[from] SqliteError),
+}
+
+impl DatabaseError {
+    /// Returns the stable code.
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::Sqlite(error) => error.code(),
+        }
+    }
+}

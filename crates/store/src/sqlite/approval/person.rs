@@ -1,0 +1,190 @@
+//! The people, and what they decide.
+
+use std::time::Duration;
+
+use ringfence::audit::ApproverChange;
+use ringfence::{
+    ApprovalError, ApproverEntry, ApproverName, AuditEntry, Decided, FiledRequest, PersonDecision,
+    RequestState, TokenHash, Word,
+};
+use rusqlite::types::Type;
+use rusqlite::{Connection, Error, OptionalExtension as _, Row};
+
+use super::missing;
+use super::row::{self, Entry};
+use crate::sqlite::error::SqliteError;
+use crate::sqlite::time::{from_micros, micros};
+use crate::sqlite::turn::Turn;
+
+/// Keeps what a person says about an open request, and the entry of the audit that says so.
+pub(super) fn decide(
+    turn: &mut Turn<'_>,
+    decision: &PersonDecision,
+) -> Result<Result<FiledRequest, ApprovalError>, SqliteError> {
+    let now = turn.now();
+    let (by, entry) = match turn.sql(|transaction| judge(transaction, decision, now))? {
+        Ok(judged) => judged,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let step = entry.filed.step(decision.word, &by, &decision.reason, now);
+    turn.record(&AuditEntry::Approval(&step))?;
+    turn.sql(|transaction| keep(transaction, decision, &by, entry, now)).map(Ok)
+}
+
+/// Says whether a decision can be kept: by whom, and about what.
+fn judge(
+    connection: &Connection,
+    decision: &PersonDecision,
+    now: Duration,
+) -> rusqlite::Result<Result<(ApproverName, Entry), ApprovalError>> {
+    row::mark_expired(connection, now)?;
+    let Some(by) = holder(connection, decision.token)? else { return Ok(Err(ApprovalError::Token)) };
+    let Some(entry) = row::find(connection, now, &decision.id)? else {
+        return Ok(Err(missing(&decision.id)));
+    };
+    let filed = &entry.filed;
+    let changed = |changed| filed.request.is_changed_by(changed);
+    let refused = match filed.state {
+        RequestState::Expired => Some(ApprovalError::Expired),
+        RequestState::Open if filed.request.is_proposed_by(by.as_str()) => {
+            Some(ApprovalError::Proposer { by: by.clone() })
+        }
+        RequestState::Open if filed.decided.iter().any(|decided| decided.by == by.as_str()) => {
+            Some(ApprovalError::Already { by: by.clone() })
+        }
+        RequestState::Open
+            if decision.word == Word::Change && !decision.changed.as_ref().is_some_and(changed) =>
+        {
+            Some(ApprovalError::Changed)
+        }
+        RequestState::Open => None,
+        state => Some(ApprovalError::NotOpen { state }),
+    };
+    Ok(refused.map_or(Ok((by, entry)), Err))
+}
+
+/// Keeps a decision that was judged, and returns the request as it stands then, or the one in its place.
+fn keep(
+    connection: &Connection,
+    decision: &PersonDecision,
+    by: &ApproverName,
+    mut entry: Entry,
+    now: Duration,
+) -> rusqlite::Result<FiledRequest> {
+    let decided = Decided {
+        by: by.to_string(),
+        word: decision.word,
+        reason: decision.reason.clone(),
+        at_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+    };
+    let filed = &mut entry.filed;
+    filed.decided.push(decided.clone());
+    let enough = |request: &ringfence::ApprovalRequest, people: usize| {
+        if people >= request.needed.approvals() { RequestState::Approved } else { RequestState::Open }
+    };
+    filed.state = match decision.word {
+        Word::Approve => enough(&filed.request, filed.decided.len()),
+        Word::Change => RequestState::Replaced,
+        Word::Deny => RequestState::Denied,
+    };
+    row::update(connection, &entry)?;
+    let Some(changed) = decision.changed.clone().filter(|_| decision.word == Word::Change) else {
+        return Ok(entry.filed);
+    };
+    let next = FiledRequest {
+        id: row::draw_name(connection)?,
+        state: enough(&changed, 1),
+        request: changed,
+        asked: now,
+        expires: entry.filed.expires,
+        decided: vec![decided],
+        replaces: Some(entry.filed.id),
+    };
+    row::insert(connection, &next, None)?;
+    Ok(next)
+}
+
+/// Adds a person, with an entry of the audit.
+pub(super) fn add(
+    turn: &mut Turn<'_>,
+    name: &ApproverName,
+    token: TokenHash,
+) -> Result<Result<(), ApprovalError>, SqliteError> {
+    if turn.sql(|transaction| is_active(transaction, name))? {
+        return Ok(Err(ApprovalError::NameTaken(name.clone())));
+    }
+    let now = turn.now();
+    turn.sql(|transaction| {
+        let mut insert = transaction.prepare_cached(
+            "INSERT OR REPLACE INTO approver (name, token, added_us, revoked_us) VALUES (?1, ?2, ?3, NULL)",
+        )?;
+        insert.execute((name.as_str(), token.as_bytes(), micros(now)))
+    })?;
+    turn.record(&AuditEntry::Approver(&ApproverChange { at: now, name: name.clone(), change: "added" }))?;
+    Ok(Ok(()))
+}
+
+/// Revokes a person's token, with an entry of the audit, and takes back what they agreed to and nobody has taken yet.
+pub(super) fn revoke(turn: &mut Turn<'_>, name: &ApproverName) -> Result<bool, SqliteError> {
+    if !turn.sql(|transaction| is_active(transaction, name))? {
+        return Ok(false);
+    }
+    let now = turn.now();
+    turn.sql(|transaction| {
+        row::mark_expired(transaction, now)?;
+        transaction
+            .prepare_cached("UPDATE approver SET revoked_us = ?2 WHERE name = ?1")?
+            .execute((name.as_str(), micros(now)))?;
+        let undecided = "state IN ('approved', 'open') ORDER BY ordinal";
+        for mut entry in row::select(transaction, now, undecided, Vec::new())? {
+            let filed = &mut entry.filed;
+            let before = filed.decided.len();
+            filed.decided.retain(|decided| decided.by != name.as_str());
+            if filed.decided.len() == before {
+                continue;
+            }
+            if filed.decided.len() < filed.request.needed.approvals() {
+                filed.state = RequestState::Open;
+            }
+            row::update(transaction, &entry)?;
+        }
+        Ok(())
+    })?;
+    turn.record(&AuditEntry::Approver(&ApproverChange { at: now, name: name.clone(), change: "revoked" }))?;
+    Ok(true)
+}
+
+/// Lists people by name.
+pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<ApproverEntry>> {
+    let mut select =
+        connection.prepare_cached("SELECT name, added_us, revoked_us FROM approver ORDER BY name")?;
+    let people = select.query_map([], |row| {
+        Ok(ApproverEntry {
+            name: name(row)?,
+            added: from_micros(row.get(1)?),
+            revoked: row.get::<_, Option<i64>>(2)?.map(from_micros),
+        })
+    })?;
+    people.collect()
+}
+
+/// Returns who has this token.
+fn holder(connection: &Connection, token: TokenHash) -> rusqlite::Result<Option<ApproverName>> {
+    connection
+        .prepare_cached(
+            "SELECT name FROM approver WHERE token = ?1 AND revoked_us IS NULL ORDER BY name LIMIT 1",
+        )?
+        .query_row([token.as_bytes()], name)
+        .optional()
+}
+
+fn is_active(connection: &Connection, name: &ApproverName) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM approver WHERE name = ?1 AND revoked_us IS NULL)")?
+        .query_row([name.as_str()], |row| row.get(0))
+}
+
+fn name(row: &Row<'_>) -> rusqlite::Result<ApproverName> {
+    let name: String = row.get(0)?;
+    name.parse().map_err(|error| Error::FromSqlConversionFailure(0, Type::Text, Box::new(error)))
+}

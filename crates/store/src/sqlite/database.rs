@@ -1,0 +1,98 @@
+//! The face that SQLite shares with other databases. What reads does so on a thread that may block.
+
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use ringfence::audit::{Checkpoint, Note, ProofFile, SignerKey, TrustedLog, Verified};
+
+use super::SqliteStore;
+use super::error::SqliteError;
+use super::log;
+use super::turn::Turn;
+use crate::database::{Answer, Database};
+use crate::entry::{Filter, Stored};
+
+impl Database for SqliteStore {
+    fn describe(&self) -> String {
+        self.path().display().to_string()
+    }
+
+    fn size(&self) -> Answer<'_, u64> {
+        self.blocking(Self::size)
+    }
+
+    fn entries<'a>(&'a self, filter: &'a Filter, from: u64, most: usize) -> Answer<'a, Vec<Stored>> {
+        let filter = filter.clone();
+        self.blocking(move |store| store.entries(&filter, from, most))
+    }
+
+    fn newest<'a>(&'a self, filter: &'a Filter, most: usize) -> Answer<'a, Vec<Stored>> {
+        let filter = filter.clone();
+        self.blocking(move |store| store.newest(&filter, most))
+    }
+
+    fn entry(&self, index: u64) -> Answer<'_, Option<Stored>> {
+        self.blocking(move |store| store.entry(index))
+    }
+
+    fn sign<'a>(&'a self, key: &'a SignerKey, origin: &'a str) -> Answer<'a, Note> {
+        async move {
+            let frontier = self.transact(0, |turn| turn.frontier()).await?;
+            let note = Checkpoint::new(origin, &frontier).and_then(|checkpoint| checkpoint.sign(key));
+            let note = note.map_err(SqliteError::from)?;
+            self.transact(0, log::keeping_checkpoint(frontier.size(), &note)).await?;
+            Ok(note)
+        }
+        .boxed()
+    }
+
+    fn checkpoints(&self) -> Answer<'_, Vec<(u64, String)>> {
+        self.blocking(Self::checkpoints)
+    }
+
+    fn verify<'a>(
+        &'a self,
+        log: &'a TrustedLog,
+        tail: u64,
+        trusted: Option<&'a Checkpoint>,
+    ) -> Answer<'a, Verified> {
+        let (log, trusted) = (log.clone(), trusted.cloned());
+        self.blocking(move |store| store.verify(&log, tail, trusted.as_ref()))
+    }
+
+    fn prove<'a>(&'a self, index: u64, note: &'a Note, log: &'a TrustedLog) -> Answer<'a, ProofFile> {
+        let (note, log) = (note.clone(), log.clone());
+        self.blocking(move |store| store.prove(index, &note, &log))
+    }
+
+    fn forget_raw(&self, before: Duration) -> Answer<'_, u64> {
+        async move {
+            let mut forgotten = 0;
+            // Each transaction forgets a bounded part, so that nobody waits long for it.
+            loop {
+                let some =
+                    move |turn: &mut Turn<'_>| turn.sql(|transaction| log::forget_raw(transaction, before));
+                match self.transact(0, some).await? {
+                    0 => return Ok(forgotten),
+                    count => forgotten += count,
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn check(&self) -> Answer<'_, Vec<String>> {
+        self.blocking(Self::check)
+    }
+}
+
+impl SqliteStore {
+    /// Does something on a thread that may block.
+    fn blocking<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Self) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Answer<'_, T> {
+        let read = self.read(|store, _| ask(store));
+        async move { Ok(read.await?) }.boxed()
+    }
+}

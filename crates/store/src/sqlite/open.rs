@@ -1,0 +1,105 @@
+//! How a database is opened, and the choices there are.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ringfence::{Clock, SystemClock};
+
+use super::error::SqliteError;
+use super::instance::{self, Instance};
+use super::pool::Pool;
+use super::writer::Writer;
+use super::{Inner, SqliteStore, file, lock};
+use crate::entry::KeepRaw;
+
+/// Opens a database with other choices than the usual ones.
+#[must_use = "a builder does nothing until `open` is called"]
+pub struct SqliteBuilder {
+    path: PathBuf,
+    clock: Arc<dyn Clock>,
+    raw: KeepRaw,
+}
+
+impl SqliteStore {
+    /// Starts with the machine's clock, and keeps raw outputs until they are forgotten by hand.
+    pub fn builder(path: impl Into<PathBuf>) -> SqliteBuilder {
+        SqliteBuilder { path: path.into(), clock: Arc::new(SystemClock), raw: KeepRaw::default() }
+    }
+
+    /// Opens the database for writing, and makes it where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Other users may write to it, it is not ours or of a newer version, its tree does not fit its entries, or its
+    /// tables are of an older version while another process has it open.
+    pub fn open(path: &Path) -> Result<Self, SqliteError> {
+        Self::builder(path).open()
+    }
+
+    /// Opens the database for reading, beside processes that write to it.
+    ///
+    /// A tree that does not fit its entries is no reason to refuse here, so that it can be looked into.
+    ///
+    /// # Errors
+    ///
+    /// There is none, other users may write to it, or it is not ours or of another version.
+    pub fn open_read_only(path: &Path) -> Result<Self, SqliteError> {
+        let path = file::resolve(path)?;
+        file::check(&path)?;
+        let readers = Pool::new(path);
+        readers.with(|_| Ok(()))?;
+        Ok(Self(Arc::new(Inner {
+            clock: Arc::new(SystemClock),
+            raw: KeepRaw::default(),
+            readers,
+            writer: None,
+            instance: None,
+            _lock: None,
+        })))
+    }
+}
+
+impl SqliteBuilder {
+    /// Expires values and outputs by this clock.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Keeps raw outputs for as long as this.
+    pub const fn raw(mut self, raw: KeepRaw) -> Self {
+        self.raw = raw;
+        self
+    }
+
+    /// Opens the database for writing, and makes it where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SqliteStore::open`].
+    pub fn open(self) -> Result<SqliteStore, SqliteError> {
+        let path = file::resolve(&self.path)?;
+        let lock = lock::share(&path)?;
+        let readers = Pool::new(path.clone());
+        instance::sweep(&path)?;
+        let instance = Instance::begin(&path, || draw(&readers))?;
+        let writer = Writer::start(&path, Arc::clone(&self.clock), self.raw)?;
+        Ok(SqliteStore(Arc::new(Inner {
+            clock: self.clock,
+            raw: self.raw,
+            readers,
+            writer: Some(writer),
+            instance: Some(instance),
+            _lock: Some(lock),
+        })))
+    }
+}
+
+/// Draws a random id.
+fn draw(readers: &Pool) -> Result<String, SqliteError> {
+    readers.with(|connection| {
+        connection
+            .query_row("SELECT lower(hex(randomblob(16)))", [], |row| row.get(0))
+            .map_err(|error| SqliteError::from_sqlite(readers.path(), &error))
+    })
+}

@@ -1,0 +1,99 @@
+//! One turn at writing: what shares a transaction.
+
+use std::path::Path;
+use std::time::Duration;
+
+use ringfence::AuditEntry;
+use ringfence::audit::Frontier;
+use rusqlite::Transaction;
+
+use super::error::SqliteError;
+use super::instance;
+use super::log::{self, Line};
+
+/// A transaction under way.
+///
+/// Work that returns an error undoes the whole transaction. What the rules of the store forbid must therefore be found
+/// out before anything is written, and is no error here but an answer.
+pub(super) struct Turn<'a> {
+    transaction: &'a Transaction<'a>,
+    path: &'a Path,
+    /// Where the log stood when this process last knew it.
+    last: &'a Frontier,
+    /// Where it stands. It is read when it is first needed, since other processes write to the log too.
+    frontier: Option<Frontier>,
+    appended: bool,
+    now: Duration,
+}
+
+impl<'a> Turn<'a> {
+    /// Starts without changes.
+    pub(super) const fn new(
+        transaction: &'a Transaction<'a>,
+        path: &'a Path,
+        last: &'a Frontier,
+        now: Duration,
+    ) -> Self {
+        Self { transaction, path, last, frontier: None, appended: false, now }
+    }
+
+    /// Returns the time since 1970.
+    pub(super) const fn now(&self) -> Duration {
+        self.now
+    }
+
+    /// Reads and writes.
+    pub(super) fn sql<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, SqliteError> {
+        work(self.transaction).map_err(|error| SqliteError::from_sqlite(self.path, &error))
+    }
+
+    /// Says whether the store with this id lives.
+    pub(super) fn lives(&self, instance: &str) -> Result<bool, SqliteError> {
+        instance::lives(self.path, instance)
+    }
+
+    /// Appends lines to the log.
+    pub(super) fn append(&mut self, lines: &[Line]) -> Result<(), SqliteError> {
+        let (transaction, path) = (self.transaction, self.path);
+        self.appended = true;
+        let frontier = self.known_frontier()?;
+        for line in lines {
+            log::append(transaction, frontier, line)
+                .map_err(|error| SqliteError::from_sqlite(path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Appends the entry that tells of what is written in the same transaction.
+    pub(super) fn record(&mut self, entry: &AuditEntry<'_>) -> Result<(), SqliteError> {
+        let line = entry.line().map_err(|error| SqliteError::Entry { why: error.to_string() })?;
+        self.append(&[Line::new(line)?])
+    }
+
+    /// Returns where the log stands.
+    pub(super) fn frontier(&mut self) -> Result<Frontier, SqliteError> {
+        self.known_frontier().map(|frontier| frontier.clone())
+    }
+
+    /// Keeps where the log stands now, and returns it if anybody needed to know.
+    pub(super) fn end(self) -> Result<Option<Frontier>, SqliteError> {
+        if self.appended
+            && let Some(frontier) = &self.frontier
+        {
+            log::keep_frontier(self.transaction, frontier)
+                .map_err(|error| SqliteError::from_sqlite(self.path, &error))?;
+        }
+        Ok(self.frontier)
+    }
+
+    fn known_frontier(&mut self) -> Result<&mut Frontier, SqliteError> {
+        let frontier = match self.frontier.take() {
+            Some(frontier) => frontier,
+            None => log::grown_frontier(self.transaction, self.path, self.last)?,
+        };
+        Ok(self.frontier.insert(frontier))
+    }
+}

@@ -1,0 +1,143 @@
+//! Several processes on one file.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use ringfence_store::Filter;
+
+use super::*;
+
+/// How long the processes append.
+const TIME: Duration = Duration::from_secs(3);
+
+/// Not a test: appends with many tasks at once, and prints how many were acknowledged.
+#[test]
+#[ignore = "run by the tests below as a process of its own"]
+fn appends_hard() {
+    appends(64);
+}
+
+/// Not a test: appends one after another, and prints how many were acknowledged.
+#[test]
+#[ignore = "run by the tests below as a process of its own"]
+fn appends_softly() {
+    appends(1);
+}
+
+fn appends(tasks: u64) {
+    let Some(path) = child::path() else { return };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    runtime.block_on(async {
+        let store = SqliteStore::open(&path).unwrap();
+        let start = Instant::now();
+        let tasks = (0..tasks).map(|task| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let run = format!("{}-{task}", std::process::id());
+                let mut call = 0;
+                while start.elapsed() < TIME {
+                    append(&store, &run, call..call + 1).await;
+                    call += 1;
+                }
+                call
+            })
+        });
+        let mut count = 0;
+        for task in tasks.collect::<Vec<_>>() {
+            count += task.await.unwrap();
+        }
+        say(&format!("appended {count}"));
+    });
+}
+
+/// Says something to the process that started this one, on a line of its own.
+fn say(what: &str) {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "\n{what}").and_then(|()| output.flush()).unwrap();
+}
+
+/// Waits for the end of a child, and returns what it printed after this word.
+fn end(mut child: Child, word: &str) -> String {
+    let mut output = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
+    assert!(child.wait().unwrap().success(), "{output}");
+    output.lines().find_map(|line| line.strip_prefix(word)).unwrap().to_owned()
+}
+
+#[test]
+fn nobody_starves_and_the_log_verifies() {
+    for tests in [["appends_hard", "appends_hard"], ["appends_hard", "appends_softly"]] {
+        let bench = Bench::new();
+        let children = tests.map(|test| child::spawn(&format!("sqlite::process::{test}"), &bench.path()));
+        let counts = children.map(|child| end(child, "appended ").parse::<u64>().unwrap());
+        say(&format!("{tests:?}: {counts:?}"));
+        assert!(counts.iter().all(|count| *count >= 50), "{tests:?}: {counts:?}");
+
+        let store = bench.open();
+        assert_eq!(store.size().unwrap(), counts.iter().sum::<u64>());
+        store.sign(&key(), ORIGIN).unwrap();
+        assert!(store.verify(&log(), 0, None).unwrap().is_intact());
+        assert_eq!(store.check().unwrap(), [""; 0]);
+    }
+}
+
+/// Not a test: makes a database, or opens the one that another is making, and appends one entry.
+#[test]
+#[ignore = "run by the test below as a process of its own"]
+fn makes_and_appends() {
+    let Some(path) = child::path() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        append(&SqliteStore::open(&path).unwrap(), "run", 0..1).await;
+    });
+    say("made it");
+}
+
+#[test]
+fn many_make_one_database() {
+    for _ in 0..5 {
+        let bench = Bench::new();
+        let children: Vec<_> =
+            (0..6).map(|_| child::spawn("sqlite::process::makes_and_appends", &bench.path())).collect();
+        for child in children {
+            end(child, "made it");
+        }
+        let store = bench.open();
+        assert_eq!(store.entries(&Filter::default(), 0, 10).unwrap().len(), 6);
+        assert_eq!(store.check().unwrap(), [""; 0]);
+    }
+}
+
+/// Not a test: says under which id it lives, and waits to be killed.
+#[test]
+#[ignore = "run by the test below as a process of its own"]
+fn lives_until_it_is_killed() {
+    let Some(path) = child::path() else { return };
+    let store = SqliteStore::open(&path).unwrap();
+    say(&format!("lives {}", store.instance().unwrap()));
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_killed_process_is_dead_at_once() {
+    let bench = Bench::new();
+    let store = bench.open();
+    let mut child = child::spawn("sqlite::process::lives_until_it_is_killed", &bench.path());
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let id = lines.find_map(|line| line.strip_prefix("lives ").map(str::to_owned)).unwrap();
+    assert!(store.lives(&id).unwrap());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!store.lives(&id).unwrap());
+
+    let left = || {
+        let names = std::fs::read_dir(bench.directory.path()).unwrap().map(|file| file.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().contains(&id)).count()
+    };
+    assert_eq!(left(), 1);
+    drop(bench.open());
+    assert_eq!(left(), 0);
+    assert!(!store.lives(&id).unwrap());
+    assert!(store.lives(store.instance().unwrap()).unwrap());
+}
