@@ -3,6 +3,7 @@
 mod audit_file;
 mod commands;
 mod error;
+mod exposed;
 mod interrupt;
 mod load;
 mod network;

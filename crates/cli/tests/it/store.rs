@@ -109,6 +109,60 @@ fn what_is_not_our_store_is_refused() {
     ");
 }
 
+#[test]
+fn no_tool_runs_over_a_store_that_a_tool_may_write() {
+    let toolbox = |reach: &str, tool: &str| {
+        format!(
+            "[personality]\nfs_reach = {{ {reach} }}\n[[tool]]\nname = \"{tool}\"\ndescription = \"x\"\nbuiltin = \"{tool}\"\ncapabilities = {{ fs_reach = {{ {reach} }} }}\n"
+        )
+    };
+    let writes = r#"write = ["${workspace}"]"#;
+    let reads = r#"read = ["${workspace}"]"#;
+    let bench = Bench::new()
+        .file("ringfence.toml", toolbox(writes, "write_file"))
+        .file("reads.toml", toolbox(reads, "read_file"))
+        .file("notes.txt", "Thursday")
+        .file(".ringfence/.keep", "")
+        .file("real/.keep", "");
+    std::os::unix::fs::symlink(bench.path().join("real"), bench.path().join("link")).unwrap();
+    let call = |store: &str| {
+        bench.ringfence(&["call", "--store", store, "write_file", r#"{"path": "a.txt", "content": "a"}"#])
+    };
+    let other = Bench::new();
+    let outside = other.path().join("log.db");
+    let outside = outside.to_str().unwrap();
+    let mut all = String::new();
+    for store in ["log.db", "./real/../log.db", "link/log.db", ".ringfence/log.db", outside] {
+        all.push_str(&call(store));
+        all.push('\n');
+    }
+    all.push_str(&bench.ringfence(&["approvals", "resume", "--store", "log.db"]));
+    all.push('\n');
+    let read = ["-p", "reads.toml", "call", "--store", "log.db", "read_file", r#"{"path": "notes.txt"}"#];
+    all.push_str(&bench.ringfence(&read));
+    insta::assert_snapshot!(all, @r#"
+    error: tool `write_file` may write the store `log.db`
+      hint: keep it outside of what tools may write, or in a folder named `.ringfence`, which none may touch
+    exit 2
+    error: tool `write_file` may write the store `./real/../log.db`
+      hint: keep it outside of what tools may write, or in a folder named `.ringfence`, which none may touch
+    exit 2
+    error: tool `write_file` may write the store `link/log.db`
+      hint: keep it outside of what tools may write, or in a folder named `.ringfence`, which none may touch
+    exit 2
+    {"ok":true,"value":"wrote 1 bytes"}
+    exit 0
+    {"ok":true,"value":"wrote 1 bytes"}
+    exit 0
+    error: tool `write_file` may write the store `log.db`
+      hint: keep it outside of what tools may write, or in a folder named `.ringfence`, which none may touch
+    exit 2
+    {"ok":true,"value":"Thursday"}
+    warning: tool `read_file` may read the store `log.db`, and with it what other tools returned
+    exit 0
+    "#);
+}
+
 /// Changes the file behind ringfence's back.
 fn sqlite_in(bench: &Bench, name: &str, statement: &str) {
     let connection = rusqlite::Connection::open(bench.path().join(name)).unwrap();

@@ -115,7 +115,6 @@ pub(crate) fn run(args: &ApprovalsArgs, place: &Place, out: &mut dyn Write) -> R
                 list::list(&*store, shown, *most, *json, out).await
             }
             ApprovalsCommand::Resume { wait } => {
-                let store = store.open(Opening::Change).await?;
                 resume::resume(&store, place, wait.map(Span::duration), out).await
             }
             ApprovalsCommand::Show { request, json } => {

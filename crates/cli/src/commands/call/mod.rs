@@ -14,6 +14,7 @@ use ringfence_store::{Database, KeepRaw};
 
 use crate::audit_file::AuditFile;
 use crate::error::{CommandError, Exit};
+use crate::exposed::refuse_exposed;
 use crate::interrupt::first_signal;
 use crate::load::Place;
 use crate::store::{Opening, StoreName, named, runtime};
@@ -102,7 +103,10 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
         let loaded = place.load()?.sound()?;
         let audit = args.audit.as_deref().map(AuditFile::open).transpose()?;
         let store = match &name {
-            Some(name) => Some(name.open(Opening::Make(args.keep_raw.0)).await?),
+            Some(name) => {
+                refuse_exposed(&loaded, name)?;
+                Some(name.open(Opening::Make(args.keep_raw.0)).await?)
+            }
             None => None,
         };
         let wait = args.wait.map(Span::duration);
