@@ -235,6 +235,12 @@ fn the_variable_names_the_store_and_the_flag_wins() {
     let read = ["call", "read", r#"{"path": "notes/today.txt"}"#];
     assert!(bench.ringfence_in(&[("RINGFENCE_STORE", "other.db")], &read).contains("Thursday"));
     assert_eq!(tail("other.db", &[]), 3);
+    let read = [&read[..], &["--audit", "audit.jsonl"]].concat();
+    insta::assert_snapshot!(bench.ringfence_in(&[("RINGFENCE_STORE", "other.db")], &read), @"
+    error: `--audit` writes to a file what the store of RINGFENCE_STORE keeps
+      hint: leave `--audit` out, or unset RINGFENCE_STORE
+    exit 2
+    ");
 }
 
 #[test]

@@ -97,7 +97,13 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
         hint: Some("quote them for the shell, such as '{\"path\": \"notes.txt\"}'"),
     })?;
     let runtime = runtime()?;
-    let name = if args.audit.is_none() { named(args.store.as_ref()) } else { None };
+    let name = named(args.store.as_ref());
+    if args.audit.is_some() && name.is_some() {
+        return Err(CommandError::Input {
+            message: "`--audit` writes to a file what the store of RINGFENCE_STORE keeps".to_owned(),
+            hint: Some("leave `--audit` out, or unset RINGFENCE_STORE"),
+        });
+    }
     let run_id = args.run.clone().unwrap_or_else(|| format!("cli-{}", std::process::id()));
     let (report, advice) = runtime.block_on(async {
         let loaded = place.load()?.sound()?;
