@@ -144,6 +144,9 @@ impl Parts {
         for entry in entries {
             all.push(entry);
         }
+        if all.is_empty() {
+            return Ok(());
+        }
         let appended = AssertUnwindSafe(async { audit.append(&all).await }).catch_unwind().await;
         drop(all);
         let appended =
@@ -328,6 +331,16 @@ impl Registry {
         let id = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let desk = Desk { parts: &self.parts, policy: &policy, run, id };
         Settling { desk, call, registered }.settle().await
+    }
+
+    /// Keeps in the audit, now, that this registry has started and which personalities were put in force. Without it they are
+    /// kept before the next call is.
+    ///
+    /// # Errors
+    ///
+    /// The audit cannot keep them. They are kept before the next call, or that call's outcome is withheld.
+    pub async fn keep_policies(&self) -> Result<(), String> {
+        self.parts.append(std::iter::empty()).await
     }
 
     /// Ends a session: what tools kept in its storage scope is gone.

@@ -1,7 +1,8 @@
 //! The idempotency key of a call, from its claim to what became of it.
 //!
 //! INVARIANT: a claimed key is settled exactly once. A call that is given up while it runs leaves its key in doubt,
-//! because nobody knows how far the tool came.
+//! because nobody knows how far the tool came. One that is given up while it claims gives the key back, and what a
+//! store could not be told is told it in the background: no key stays in use by a call that has ended.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -22,8 +23,10 @@ use crate::random;
 
 /// The shortest time that what moved money is remembered.
 const FINANCIAL: Duration = Duration::from_hours(24);
-/// How often a store that does not answer is asked again.
+/// How often a store that does not answer is asked while somebody waits for it.
 const ATTEMPTS: u32 = 4;
+/// How often it is asked in the background, with pauses of up to two seconds.
+const BACKGROUND_ATTEMPTS: u32 = 1_800;
 
 /// What is known of a key.
 pub(super) enum Known {
@@ -115,7 +118,11 @@ impl<'a> CallKey<'a> {
         let end = tokio::time::Instant::now() + self.wait;
         let mut backoff = Backoff::new(Duration::from_millis(20));
         loop {
-            match self.asking(|| self.store.claim(&self.claim)).await? {
+            // While the answer is awaited, or when there was none, the store may have granted the key all the same.
+            let mut claiming = Claiming(Some((Arc::clone(self.store), self.claim.clone())));
+            let answer = self.asking(|| self.store.claim(&self.claim)).await?;
+            claiming.0 = None;
+            match answer {
                 Claim::Granted(fence) => {
                     let held = Held { store: Arc::clone(self.store), name: self.claim.name.clone(), fence };
                     return Ok(Claimed::Key(HeldKey(Some(held))));
@@ -163,15 +170,15 @@ impl<'a> CallKey<'a> {
     where
         F: Future<Output = Result<T, StoreError>>,
     {
-        persistently(ask).await.map_err(|error| {
+        persistently(ATTEMPTS, ask).await.map_err(|error| {
             let message = format!("the idempotency key `{}` cannot be claimed: {error}", self.key());
             Refusal::new(Code::NotAvailable, message)
         })
     }
 }
 
-/// Asks a store again while it cannot be reached, a few times.
-async fn persistently<T, F>(ask: impl Fn() -> F) -> Result<T, StoreError>
+/// Asks a store again while it cannot be reached.
+async fn persistently<T, F>(most: u32, ask: impl Fn() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
 {
@@ -179,12 +186,42 @@ where
     let mut attempts = 1;
     loop {
         match ask().await {
-            Err(StoreError::Unreachable(_)) if attempts < ATTEMPTS => {
+            Err(StoreError::Unreachable(_)) if attempts < most => {
                 attempts += 1;
                 tokio::time::sleep(backoff.next()).await;
             }
             answer => return answer,
         }
+    }
+}
+
+/// Goes on without anybody who waits for it, where there is a runtime for that. A store in memory is done at once.
+fn in_background(work: impl Future<Output = ()> + Send + 'static) {
+    let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind());
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        if work.as_mut().now_or_never().is_none() {
+            runtime.spawn(work);
+        }
+    } else {
+        // Without a runtime there are no timers either, and a store that needs one is not reached any more.
+        let _done = std::panic::catch_unwind(AssertUnwindSafe(|| work.as_mut().now_or_never()));
+    }
+}
+
+/// A claim whose answer is not known. Given up, it gives back what it may have got: nothing has run.
+struct Claiming(Option<(Arc<dyn IdempotencyStore>, KeyClaim)>);
+
+impl Drop for Claiming {
+    fn drop(&mut self) {
+        let Some((store, claim)) = self.0.take() else { return };
+        in_background(async move {
+            // Claimed again under the same owner, the answer is the one that was lost.
+            let answer = persistently(BACKGROUND_ATTEMPTS, || store.claim(&claim)).await;
+            if let Ok(Claim::Granted(fence)) = answer {
+                let settle = || store.settle(&claim.name, fence, Settlement::Failed);
+                let _settled = persistently(BACKGROUND_ATTEMPTS, settle).await;
+            }
+        });
     }
 }
 
@@ -241,10 +278,17 @@ impl HeldKey {
             // The tool ran, so nobody knows how far it came.
             Outcome::Failed(_) | Outcome::Refused(_) => Settlement::Unknown,
         };
-        let settled = persistently(|| store.settle(name, *fence, settlement.clone())).await;
-        let key = name.key.clone();
+        let settled = persistently(ATTEMPTS, || store.settle(name, *fence, settlement.clone())).await;
         // Given up before the store has answered, the key is left in doubt by the drop.
-        self.0 = None;
+        let Some(Held { store, name, fence }) = self.0.take() else { return outcome };
+        let key = name.key.clone();
+        if settled.is_err() {
+            // It is in doubt for now, and as soon as the store can be told, it is not.
+            in_background(async move {
+                let settle = || store.settle(&name, fence, settlement.clone());
+                let _settled = persistently(BACKGROUND_ATTEMPTS, settle).await;
+            });
+        }
         match (settled, &outcome) {
             (Ok(Settled::Kept), _) | (_, Outcome::Failed(_) | Outcome::Refused(_)) => outcome,
             (Ok(Settled::Stale), Outcome::Done(_)) => in_doubt(&key, "its key was settled by somebody else"),
@@ -261,14 +305,9 @@ fn in_doubt(key: &str, why: &str) -> Outcome {
 impl Drop for HeldKey {
     fn drop(&mut self) {
         let Some(Held { store, name, fence }) = self.0.take() else { return };
-        let doubt =
-            AssertUnwindSafe(async move { store.settle(&name, fence, Settlement::Unknown).await.map(drop) });
-        let mut doubt = Box::pin(doubt.catch_unwind());
-        // A store in memory is done at once; another goes on in the background, where there is a runtime for it.
-        if doubt.as_mut().now_or_never().is_none()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            runtime.spawn(doubt);
-        }
+        in_background(async move {
+            let settle = || store.settle(&name, fence, Settlement::Unknown);
+            let _settled = persistently(BACKGROUND_ATTEMPTS, settle).await;
+        });
     }
 }

@@ -15,6 +15,7 @@ mod constraint;
 mod envelope;
 mod idempotency;
 mod interceptor;
+mod lost_answer;
 mod network;
 mod notify;
 mod output_budget;

@@ -275,6 +275,19 @@ async fn policies_and_approvals_are_kept_in_the_order_they_happened() {
 }
 
 #[tokio::test]
+async fn a_start_is_kept_when_it_is_asked_for_and_once() {
+    let stage = Stage::of(Registry::builder().personality(personality(json!({"id": "first"}))));
+    for _ in 0..2 {
+        stage.registry.keep_policies().await.unwrap();
+    }
+    stage.registry.set_personality(&personality(json!({"id": "second"})));
+    stage.registry.keep_policies().await.unwrap();
+    let lines = stage.audit.lines();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains(r#""start":true"#) && lines[1].contains("second"), "{lines:?}");
+}
+
+#[tokio::test]
 async fn an_approval_that_cannot_be_kept_stops_the_call() {
     struct Full;
     impl AuditSink for Full {
