@@ -208,6 +208,13 @@ impl Desk {
             // There is room again, and it must not all go to the write-ahead log.
             self.short = !self.make_room();
         }
+        if group.len() > 1 && end.as_ref().is_err_and(is_of_one) {
+            for mut job in group {
+                let end = self.commit(|turn| job.work(turn));
+                job.answer(end);
+            }
+            return;
+        }
         group.into_iter().for_each(|job| job.answer(end.clone()));
     }
 
@@ -239,4 +246,9 @@ impl Desk {
         }
         Ok(found)
     }
+}
+
+/// Says whether one job may be to blame for an error; the others need not suffer for it.
+const fn is_of_one(error: &SqliteError) -> bool {
+    matches!(error, SqliteError::Corrupt { .. } | SqliteError::Database { .. } | SqliteError::Entry { .. })
 }
