@@ -9,6 +9,7 @@ use ringfence::audit::{Checkpoint, Note, ProofFile, SignerKey, TrustedLog, Verif
 use ringfence::{ApprovalStore, AuditSink, Code, IdempotencyStore, Store};
 
 use crate::entry::{Filter, Stored};
+use crate::postgres::PostgresError;
 use crate::sqlite::SqliteError;
 
 /// What a database answers, in its own time.
@@ -66,6 +67,9 @@ pub trait Database: ApprovalStore + AuditSink + IdempotencyStore + Store {
 #[non_exhaustive]
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum DatabaseError {
+    /// It is a PostgreSQL database.
+    #[error(transparent)]
+    Postgres(#[from] PostgresError),
     /// It is a SQLite file.
     #[error(transparent)]
     Sqlite(#[from] SqliteError),
@@ -75,6 +79,7 @@ impl DatabaseError {
     /// Returns the stable code.
     pub const fn code(&self) -> Code {
         match self {
+            Self::Postgres(error) => error.code(),
             Self::Sqlite(error) => error.code(),
         }
     }

@@ -41,10 +41,12 @@
 
 mod database;
 mod entry;
+mod postgres;
 mod secret;
 mod sqlite;
 
 pub use database::{Answer, Database, DatabaseError};
 pub use entry::{Filter, KeepRaw, Stored};
+pub use postgres::{Copied, PostgresError, PostgresOptions, PostgresStore, copy};
 pub use secret::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
 pub use sqlite::{SqliteBuilder, SqliteError, SqliteStore};

@@ -10,6 +10,7 @@ mod approval;
 mod audit;
 mod check;
 mod database;
+mod dump;
 mod error;
 mod file;
 mod idempotency;
@@ -38,6 +39,7 @@ use ringfence::Clock;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+pub(crate) use self::dump::{Column, Kind, Page};
 pub use self::error::SqliteError;
 use self::instance::Instance;
 pub use self::open::SqliteBuilder;

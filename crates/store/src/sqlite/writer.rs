@@ -262,7 +262,9 @@ impl Desk {
         let mut turn = Turn::new(&transaction, &self.path, &self.last, self.clock.now());
         let found = work(&mut turn)?;
         let end = turn.end()?;
+        ringfence::fail_point::hit("store.commit");
         transaction.commit().map_err(failed)?;
+        ringfence::fail_point::hit("store.committed");
         self.transactions.fetch_add(1, Ordering::SeqCst);
         self.untidy |= end.forgot;
         if let Some(frontier) = end.frontier {

@@ -6,6 +6,7 @@ mod conformance;
 mod debug;
 mod directory;
 mod keyring;
+mod postgres;
 mod sample;
 mod sqlite;
 mod variable;

@@ -134,7 +134,7 @@ async fn one_who_refuses_is_enough_until_it_expires() {
         assert_eq!(approvals.take(&id).await.unwrap(), denied);
         assert_eq!(approvals.file(&asked, HOUR).await.unwrap(), id, "asking again wears nobody down");
         assert_eq!(approvals.take(&id).await.unwrap(), denied);
-        made.clock().advance(HOUR);
+        made.advance(HOUR).await;
         assert_eq!(approvals.take(&id).await.unwrap(), Standing::Expired);
         assert_ne!(approvals.file(&asked, HOUR).await.unwrap(), id);
     })
@@ -150,9 +150,9 @@ async fn nothing_outlives_its_time() {
         let open = approvals.file(&open, HOUR).await.unwrap();
         let agreed = approvals.file(&agreed, HOUR).await.unwrap();
         say(approvals, &agreed, "ada", Word::Approve).await.unwrap();
-        made.clock().advance(HOUR - Duration::from_millis(1));
+        made.advance(HOUR - Duration::from_millis(1)).await;
         assert_eq!(approvals.take(&open).await.unwrap(), Standing::Open);
-        made.clock().advance(Duration::from_millis(1));
+        made.advance(Duration::from_millis(1)).await;
         for id in [&open, &agreed] {
             assert_eq!(say(approvals, id, "bob", Word::Approve).await.unwrap_err(), ApprovalError::Expired);
             assert_eq!(approvals.take(id).await.unwrap(), Standing::Expired);
@@ -189,7 +189,7 @@ async fn change(made: &Made, needed: Decision, state: RequestState) {
     }
     assert_eq!(approvals.take(&id).await.unwrap(), Standing::Open);
     let decision = PersonDecision { changed: Some(changed.clone()), ..decision(&id, "ada", Word::Change) };
-    made.clock().advance(HOUR / 2);
+    made.advance(HOUR / 2).await;
     let next = approvals.decide(&decision).await.unwrap();
     assert_eq!((next.state, next.replaces.as_deref()), (state, Some(id.as_str())));
     assert_ne!(next.id, id);
@@ -213,7 +213,7 @@ async fn change(made: &Made, needed: Decision, state: RequestState) {
         assert_eq!(approvals.take(&next.id).await.unwrap(), approved(&changed, &["ada"]));
     }
     assert_eq!(approvals.take(&id).await.unwrap(), Standing::Taken);
-    made.clock().advance(HOUR);
+    made.advance(HOUR).await;
 }
 
 #[tokio::test]
@@ -238,7 +238,7 @@ async fn people_come_and_go_with_what_they_agreed_to() {
             say(approvals, id, name, word).await.unwrap();
         }
         approvals.take(&filed[3]).await.unwrap();
-        made.clock().advance(Duration::from_secs(1));
+        made.advance(Duration::from_secs(1)).await;
         assert!(approvals.revoke_approver(&person("ada")).await.unwrap());
         for name in ["ada", "nobody"] {
             assert!(!approvals.revoke_approver(&person(name)).await.unwrap());
@@ -286,7 +286,7 @@ async fn lists_and_finds_requests() {
         say(approvals, &filed[1].0, "ada", Word::Approve).await.unwrap();
         approvals.take(&filed[1].0).await.unwrap();
         say(approvals, &filed[2].0, "ada", Word::Approve).await.unwrap();
-        made.clock().advance(Duration::from_secs(1));
+        made.advance(Duration::from_secs(1)).await;
         let all = RequestFilter::default();
         let of = |state| RequestFilter { state: Some(state), ..RequestFilter::default() };
         #[rustfmt::skip]
@@ -378,16 +378,16 @@ async fn each_channel_is_told_until_it_says_so() {
         assert_eq!(due("mail", 9).await, [(0, 0), (1, 0), (2, 0)]);
         approvals.told("hook", &filed[1]).await.unwrap();
         approvals.told("hook", "none").await.unwrap();
-        made.clock().advance(minute - Duration::from_millis(1));
+        made.advance(minute - Duration::from_millis(1)).await;
         assert_eq!(due("hook", 9).await, []);
-        made.clock().advance(Duration::from_millis(1));
+        made.advance(Duration::from_millis(1)).await;
         assert_eq!(due("hook", 9).await, [(0, 1), (2, 1)]);
-        made.clock().advance(minute);
+        made.advance(minute).await;
         assert_eq!(due("hook", 9).await, [], "the pause has doubled");
         say(approvals, &filed[2], "ada", Word::Deny).await.unwrap();
-        made.clock().advance(minute);
+        made.advance(minute).await;
         assert_eq!(due("hook", 9).await, [(0, 2)], "what is decided needs nobody");
-        made.clock().advance(HOUR * 10);
+        made.advance(HOUR * 10).await;
         assert_eq!(due("hook", 9).await, [], "nor does what has expired");
     })
     .await;
@@ -483,7 +483,7 @@ async fn goes_on_with_what_a_process_left_waiting() {
         second.leave(&filed[4]).await.unwrap();
         assert!(database.adopt(Some("role"), 9).await.unwrap().is_empty(), "it lives");
 
-        drop(second);
+        made.end(second).await;
         assert!(database.adopt(None, 9).await.unwrap().is_empty());
         assert_eq!(ids(&database.adopt(Some("role"), 1).await.unwrap()), [&filed[4]]);
         assert_eq!(ids(&database.adopt(Some("role"), 9).await.unwrap()), [&filed[5]]);
@@ -492,7 +492,7 @@ async fn goes_on_with_what_a_process_left_waiting() {
         let again = database.request(&filed[5]).await.unwrap().unwrap().request;
         assert_eq!(database.file(&again, HOUR).await.unwrap(), filed[5]);
         database.leave(&filed[5]).await.unwrap();
-        made.clock().advance(HOUR);
+        made.advance(HOUR).await;
         assert!(database.adopt(Some("clerk"), 9).await.unwrap().is_empty(), "it has expired");
     })
     .await;

@@ -69,9 +69,9 @@ async fn a_key_is_granted_once_and_then_replayed() {
         let mut other = claim("k", "b", "two");
         other.name.scope = "other/pay".into();
         assert!(granted(keys, &other).await > fence);
-        made.clock().advance(DAY - Duration::from_millis(1));
+        made.advance(DAY - Duration::from_millis(1)).await;
         assert_eq!(keys.claim(&claim("k", "a", "two")).await.unwrap(), Claim::Replay("42".into()));
-        made.clock().advance(Duration::from_millis(1));
+        made.advance(Duration::from_millis(1)).await;
         assert_eq!(keys.find(&name("k"), "b").await.unwrap(), None);
         assert!(granted(keys, &claim("k", "b", "three")).await > fence);
     })
@@ -105,7 +105,7 @@ async fn a_call_in_doubt_is_never_granted_again_by_itself() {
         let stale = keys.find_out(&finding("k", fence, Settlement::Failed)).await.unwrap();
         assert_eq!(stale, Settled::Stale, "it is running");
         assert_eq!(keys.settle(&name("k"), fence, Settlement::Unknown).await.unwrap(), Settled::Kept);
-        made.clock().advance(DAY * 1_000);
+        made.advance(DAY * 1_000).await;
         for owner in ["one", "two"] {
             assert_eq!(keys.claim(&claim("k", "a", owner)).await.unwrap(), Claim::Unknown(fence));
         }
@@ -178,7 +178,7 @@ async fn lists_keys_newest_first() {
             ("c", Some(Settlement::Unknown)),
             ("d", None),
         ] {
-            made.clock().advance(Duration::from_millis(10));
+            made.advance(Duration::from_millis(10)).await;
             let fence = granted(keys, &claim(key, "x", key)).await;
             if let Some(settlement) = settlement {
                 keys.settle(&name(key), fence, settlement).await.unwrap();
@@ -208,7 +208,7 @@ async fn lists_keys_newest_first() {
             (entry.arguments.as_str(), entry.claimed),
             ("{\"digest\":\"x\"}", Duration::from_millis(30))
         );
-        made.clock().advance(DAY);
+        made.advance(DAY).await;
         let kept = keys.keys(&of(KeyState::Committed)).await.unwrap();
         assert!(kept.is_empty(), "its time is up");
         assert_eq!(keys.keys(&of(KeyState::Unknown)).await.unwrap().len(), 1);
@@ -242,7 +242,7 @@ async fn of_many_claims_one_is_granted() {
 
 #[tokio::test]
 async fn what_a_process_leaves_behind_is_in_doubt_at_once() {
-    on_each_pair(async |_, database, second| {
+    on_each_pair(async |made, database, second| {
         let fence = granted(&*second, &claim("k", "a", "one")).await;
         assert_eq!(database.claim(&claim("k", "a", "two")).await.unwrap(), Claim::InFlight);
         assert_eq!(database.find(&name("k"), "a").await.unwrap(), Some(Claim::InFlight));
@@ -252,7 +252,7 @@ async fn what_a_process_leaves_behind_is_in_doubt_at_once() {
         let running = finding("k", fence, Settlement::Failed);
         assert_eq!(database.find_out(&running).await.unwrap(), Settled::Stale);
 
-        drop(second);
+        made.end(second).await;
         assert_eq!(database.claim(&claim("k", "a", "two")).await.unwrap(), Claim::Unknown(fence));
         assert_eq!(database.claim(&claim("k", "a", "one")).await.unwrap(), Claim::Unknown(fence));
         assert_eq!(database.claim(&claim("k", "b", "two")).await.unwrap(), Claim::Conflict);

@@ -9,12 +9,16 @@ mod value;
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use ringfence::{
-    ApprovalStore, IdempotencyStore, ManualClock, MemoryApprovals, MemoryIdempotency, MemoryStore, Store,
+    ApprovalStore, Clock as _, IdempotencyStore, ManualClock, MemoryApprovals, MemoryIdempotency,
+    MemoryStore, Store,
 };
 use ringfence_store::{Database, SqliteStore};
+
+use crate::postgres::Bench;
 
 /// Makes an empty store whose time is the clock's.
 type Maker = fn(Arc<ManualClock>) -> BoxFuture<'static, Made>;
@@ -22,7 +26,7 @@ type Maker = fn(Arc<ManualClock>) -> BoxFuture<'static, Made>;
 type Opener = Box<dyn Fn() -> BoxFuture<'static, Arc<dyn Database>> + Send + Sync>;
 
 /// The stores, each with its name.
-const MAKERS: [(&str, Maker); 2] = [("memory", memory), ("sqlite", sqlite)];
+const MAKERS: [(&str, Maker); 3] = [("memory", memory), ("sqlite", sqlite), ("postgres", postgres)];
 
 /// An empty store, and what it needs to stay.
 struct Made {
@@ -35,6 +39,8 @@ struct Made {
     approvals: Arc<dyn ApprovalStore>,
     /// The whole database, if it is one.
     database: Option<Arc<dyn Database>>,
+    /// Where the clock of the store is one of a server.
+    bench: Option<Arc<Bench>>,
     /// Opens it once more, if it is a database. What is dropped again has ended.
     again: Option<Opener>,
     /// What is removed when the check is over.
@@ -42,8 +48,27 @@ struct Made {
 }
 
 impl Made {
-    fn clock(&self) -> &ManualClock {
-        &self.clock
+    /// Lets time pass.
+    async fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+        if let Some(bench) = &self.bench {
+            bench.set_clock(self.clock.now()).await;
+        }
+    }
+
+    /// Drops what was opened once more, and waits until that is known.
+    async fn end(&self, second: Arc<dyn Database>) {
+        let Some(bench) = &self.bench else { return drop(second) };
+        let count = "SELECT count(*) FROM ringfence.instance";
+        let before = bench.number(count).await;
+        drop(second);
+        for _ in 0..500 {
+            if bench.number(count).await < before {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("the lease of a store that was closed goes on");
     }
 
     fn store(&self) -> &dyn Store {
@@ -72,6 +97,7 @@ impl Made {
             approvals: Arc::clone(&database) as _,
             database: Some(database),
             again: Some(again),
+            bench: None,
             _keep: keep,
         }
     }
@@ -85,6 +111,7 @@ fn memory(clock: Arc<ManualClock>) -> BoxFuture<'static, Made> {
             approvals: Arc::new(MemoryApprovals::new(clock.clone())),
             database: None,
             again: None,
+            bench: None,
             clock,
             _keep: Box::new(()),
         }
@@ -104,6 +131,21 @@ fn sqlite(clock: Arc<ManualClock>) -> BoxFuture<'static, Made> {
             futures_util::future::ready(database).boxed()
         });
         Made::of(database, again, clock, Box::new(directory))
+    }
+    .boxed()
+}
+
+fn postgres(clock: Arc<ManualClock>) -> BoxFuture<'static, Made> {
+    async move {
+        let bench = Arc::new(Bench::new().await);
+        let database = Arc::new(bench.open().await);
+        bench.set_clock(clock.now()).await;
+        let server = Arc::clone(&bench);
+        let again: Opener = Box::new(move || {
+            let server = Arc::clone(&server);
+            async move { Arc::new(server.open().await) as Arc<dyn Database> }.boxed()
+        });
+        Made { bench: Some(bench), ..Made::of(database, again, clock, Box::new(())) }
     }
     .boxed()
 }

@@ -1,0 +1,155 @@
+//! Servers are killed and connections cut under load: nothing acknowledged is lost, and nothing is there twice.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use ringfence::{AuditEntry, AuditSink as _};
+use ringfence_store::Filter;
+
+use super::*;
+use crate::sample::{ORIGIN, key, log, step};
+
+/// What one task has sent, and which of it was acknowledged.
+type Sent = BTreeMap<u64, bool>;
+
+/// How the load is doing.
+#[derive(Default)]
+struct Load {
+    stop: AtomicBool,
+    acknowledged: AtomicU64,
+}
+
+impl Load {
+    /// Waits until some more was acknowledged.
+    fn wait(&self, more: u64) {
+        let (before, started) = (self.acknowledged.load(Ordering::SeqCst), Instant::now());
+        while self.acknowledged.load(Ordering::SeqCst) < before + more {
+            assert!(started.elapsed() < Duration::from_secs(30), "nothing is acknowledged any more");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Appends with several tasks until it is stopped, and returns what each has sent.
+async fn load(stores: [PostgresStore; 2], load: Arc<Load>) -> Vec<Sent> {
+    let handles: Vec<_> = (0..8)
+        .zip(stores.iter().cycle())
+        .map(|(task, store)| {
+            let (store, load) = (store.clone(), Arc::clone(&load));
+            tokio::spawn(async move {
+                let mut sent = Sent::new();
+                for call in 0.. {
+                    if load.stop.load(Ordering::SeqCst) {
+                        break;
+                    }
+                    let step = step(&format!("task-{task}"), call);
+                    let kept = store.append(&[AuditEntry::Approval(&step)]).await;
+                    load.acknowledged.fetch_add(u64::from(kept.is_ok()), Ordering::SeqCst);
+                    sent.insert(call, kept.is_ok());
+                }
+                sent
+            })
+        })
+        .collect();
+    let mut all = Vec::new();
+    for handle in handles {
+        all.push(tokio::time::timeout(Duration::from_secs(60), handle).await.unwrap().unwrap());
+    }
+    all
+}
+
+/// Counts what was not acknowledged.
+fn refused(sent: &[Sent]) -> usize {
+    sent.iter().flat_map(Sent::values).filter(|kept| !**kept).count()
+}
+
+/// Checks that what was acknowledged is there once, and that the log verifies.
+async fn check(store: &PostgresStore, sent: &[Sent]) {
+    for (task, sent) in sent.iter().enumerate() {
+        let filter = Filter { run: Some(format!("task-{task}")), ..Filter::default() };
+        let mut kept = BTreeMap::<u64, u32>::new();
+        for stored in store.entries(&filter, 0, usize::MAX).await.unwrap() {
+            *kept.entry(stored.at - 1_000).or_default() += 1;
+        }
+        let twice: Vec<_> = kept.iter().filter(|(_, count)| **count > 1).collect();
+        assert!(twice.is_empty(), "task {task} has {twice:?}");
+        let lost: Vec<_> =
+            sent.iter().filter(|(call, acknowledged)| **acknowledged && !kept.contains_key(call)).collect();
+        assert!(lost.is_empty(), "task {task} has lost {lost:?}");
+    }
+    store.sign(&key(), ORIGIN).await.unwrap();
+    let verified = store.verify(&log(), 0, None).await.unwrap();
+    assert!(verified.is_intact(), "{verified:?}");
+    assert_eq!(store.check().await.unwrap(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_server_loses_nothing_and_is_found_again() {
+    let server = Server::start();
+    let bench = Bench::on(server.restart()).await;
+    let stores = [bench.open().await, bench.open().await];
+    let running = Arc::new(Load::default());
+    let work = tokio::spawn(load(stores.clone(), Arc::clone(&running)));
+    let watched = Arc::clone(&running);
+    let server = tokio::task::spawn_blocking(move || {
+        for _ in 0..5 {
+            watched.wait(40);
+            server.kill();
+            server.restart();
+        }
+        watched.wait(40);
+        server
+    })
+    .await
+    .unwrap();
+    running.stop.store(true, Ordering::SeqCst);
+    let sent = work.await.unwrap();
+    // The server was back long before anybody's patience ended.
+    assert_eq!(refused(&sent), 0);
+    check(&stores[1], &sent).await;
+    drop(bench);
+    drop(server);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cut_connections_lose_nothing() {
+    let bench = Bench::new().await;
+    let stores = [bench.open().await, bench.open().await];
+    let running = Arc::new(Load::default());
+    let work = tokio::spawn(load(stores.clone(), Arc::clone(&running)));
+    let started = Instant::now();
+    let mut cuts = 0;
+    while started.elapsed() < Duration::from_secs(3) {
+        cuts += bench
+            .number(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                 WHERE datname = current_database() AND pid <> pg_backend_pid()",
+            )
+            .await;
+        tokio::time::sleep(Duration::from_millis(37)).await;
+    }
+    running.stop.store(true, Ordering::SeqCst);
+    let sent = work.await.unwrap();
+    assert!(cuts > 20, "only {cuts} connections were cut");
+    assert_eq!(refused(&sent), 0);
+    check(&stores[0], &sent).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_stays_away_is_an_error_and_then_forgotten() {
+    let server = Server::start();
+    let bench = Bench::on(server.restart()).await;
+    let options = PostgresOptions { patience: Duration::from_millis(300), ..PostgresOptions::default() };
+    let store = PostgresStore::connect_with(&bench.url(), options).await.unwrap();
+    crate::sample::append(&store, "run", 0..2).await;
+    server.kill();
+    let error = store.append(&[AuditEntry::Approval(&step("run", 2))]).await.unwrap_err();
+    assert!(error.contains("cannot be reached: ") || error.contains("it is not known"), "{error}");
+    assert!(store.size().await.is_err());
+    server.restart();
+    crate::sample::append(&store, "run", 3..5).await;
+    assert_eq!(store.size().await.unwrap(), 4);
+    drop(bench);
+}
