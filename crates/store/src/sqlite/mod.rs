@@ -1,8 +1,8 @@
 //! The audit log, keys and values, idempotency keys and approvals of one machine, in one SQLite file.
 //!
-//! Several processes may have the file open. In each, one thread writes; whoever has something to write sends it there and waits. The thread takes everything that
-//! waits, commits it in one transaction and then answers all of them, so that callers share the cost of reaching the
-//! disk. Readers have connections of their own and see what is committed.
+//! Several processes may have the file open. In each, one thread writes; whoever has something to write sends it there
+//! and waits. The thread takes everything that waits, commits it in one transaction and then answers all of them, so
+//! that callers share the cost of reaching the disk. Readers have connections of their own and see what is committed.
 //!
 //! INVARIANT: an answer of success is given only after the commit has returned.
 
