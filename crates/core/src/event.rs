@@ -112,6 +112,18 @@ impl Record {
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
+        self.write(&mut map, Some(&self.outcome))?;
+        map.end()
+    }
+}
+
+impl Record {
+    /// Writes the fields, with the result where it is to be among them.
+    pub(crate) fn write<M: SerializeMap>(
+        &self,
+        map: &mut M,
+        result: Option<&Outcome>,
+    ) -> Result<(), M::Error> {
         map.serialize_entry("call", &self.call)?;
         map.serialize_entry("at_ms", &u64::try_from(self.at.as_millis()).unwrap_or(u64::MAX))?;
         map.serialize_entry("run", &*self.run)?;
@@ -141,7 +153,9 @@ impl Serialize for Record {
         };
         map.serialize_entry("outcome", outcome)?;
         map.serialize_entry("arguments", &*self.arguments)?;
-        map.serialize_entry("result", &self.outcome)?;
+        if let Some(result) = result {
+            map.serialize_entry("result", result)?;
+        }
         if let Outcome::Done(output) = &self.outcome
             && !output.findings().is_empty()
         {
@@ -160,8 +174,7 @@ impl Serialize for Record {
         if self.connections.left_out > 0 {
             map.serialize_entry("connections_left_out", &self.connections.left_out)?;
         }
-        map.serialize_entry("duration_us", &u64::try_from(self.duration.as_micros()).unwrap_or(u64::MAX))?;
-        map.end()
+        map.serialize_entry("duration_us", &u64::try_from(self.duration.as_micros()).unwrap_or(u64::MAX))
     }
 }
 

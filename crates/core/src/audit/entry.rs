@@ -7,7 +7,8 @@ use futures_util::future::{BoxFuture, FutureExt, ready};
 use ringfence_egress::Evidence;
 use ringfence_policy::Code;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde::ser::SerializeMap;
+use serde_json::Value;
 
 use super::{Columns, OutputDigests};
 use crate::event::Record;
@@ -195,18 +196,17 @@ impl AuditEntry<'_> {
             Self::Approval(step) => Ok(AuditLine {
                 run: Some(Arc::clone(&step.run)),
                 tool: Some(step.tool.as_str().into()),
-                ..plain("approval", step.at, serde_json::to_value(step)?)
+                ..plain("approval", step.at, step)?
             }),
             Self::Call { record, raw } => call(record, *raw),
             Self::Connection { record, evidence } => {
-                let mut fields = Map::new();
-                fields.insert("at_ms".into(), json!(in_millis(record.at)));
-                fields.insert("call".into(), json!(record.call));
-                fields.insert("run".into(), json!(&*record.run));
-                fields.insert("tool".into(), json!(&*record.tool));
-                if let Value::Object(seen) = serde_json::to_value(evidence)? {
-                    fields.extend(seen);
-                }
+                let body = ConnectionBody {
+                    at_ms: in_millis(record.at),
+                    call: record.call,
+                    run: &record.run,
+                    tool: &record.tool,
+                    evidence,
+                };
                 Ok(AuditLine {
                     run: Some(Arc::clone(&record.run)),
                     tool: Some(Arc::clone(&record.tool)),
@@ -214,52 +214,88 @@ impl AuditEntry<'_> {
                         ringfence_egress::Verdict::Refused { code, .. } => Some(*code),
                         _ => None,
                     },
-                    ..plain("connection", record.at, Value::Object(fields))
+                    ..plain("connection", record.at, &body)?
                 })
             }
-            Self::Approver(change) => Ok(plain("approver", change.at, serde_json::to_value(change)?)),
-            Self::Policy(change) => Ok(plain("policy", change.at, serde_json::to_value(change)?)),
+            Self::Approver(change) => plain("approver", change.at, change),
+            Self::Policy(change) => plain("policy", change.at, change),
             Self::Settlement(settlement) => Ok(AuditLine {
                 run: Some(Arc::clone(&settlement.run)),
-                ..plain("settlement", settlement.at, serde_json::to_value(settlement)?)
+                ..plain("settlement", settlement.at, settlement)?
             }),
         }
     }
 }
 
-fn plain(kind: &'static str, at: Duration, mut body: Value) -> AuditLine {
-    if let Value::Object(fields) = &mut body {
-        fields.insert("kind".into(), kind.into());
+/// A record with its kind.
+#[derive(Serialize)]
+struct Tagged<'a, T> {
+    kind: &'static str,
+    #[serde(flatten)]
+    body: &'a T,
+}
+
+/// What the record of a connection holds.
+#[derive(Serialize)]
+struct ConnectionBody<'a> {
+    at_ms: u64,
+    call: u64,
+    run: &'a str,
+    tool: &'a str,
+    #[serde(flatten)]
+    evidence: &'a Evidence,
+}
+
+/// What the record of a call holds: the digests of its outputs in place of its result, where it was done.
+struct CallBody<'a> {
+    record: &'a Record,
+    digests: Option<OutputDigests>,
+}
+
+impl Serialize for CallBody<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match &self.digests {
+            Some(digests) => {
+                self.record.write(&mut map, None)?;
+                map.serialize_entry("outputs", digests)?;
+            }
+            None => self.record.write(&mut map, Some(self.record.outcome()))?,
+        }
+        map.end()
     }
-    AuditLine {
+}
+
+fn plain(kind: &'static str, at: Duration, body: &impl Serialize) -> Result<AuditLine, serde_json::Error> {
+    Ok(AuditLine {
         kind,
         at: in_millis(at),
         run: None,
         tool: None,
         code: None,
-        record: body.to_string(),
+        record: serde_json::to_string(&Tagged { kind, body })?,
         raw: None,
         clean: None,
-    }
+    })
 }
 
 /// The outputs of a call that was done lie beside its record, because raw ones may be deleted when their time is up.
 fn call(record: &Record, raw: Option<&Value>) -> Result<AuditLine, serde_json::Error> {
-    let mut body = serde_json::to_value(record)?;
-    let (mut clean, raw) = (None, raw.map(Value::to_string));
-    if let (Outcome::Done(_), Value::Object(fields)) = (record.outcome(), &mut body) {
-        clean = fields.remove("result").map(|result| result.to_string());
-        let digests =
-            OutputDigests::of(raw.as_deref().map(str::as_bytes), clean.as_deref().map(str::as_bytes));
-        fields.insert("outputs".into(), serde_json::to_value(digests)?);
-    }
+    let raw = raw.map(Value::to_string);
+    let clean = match record.outcome() {
+        Outcome::Done(_) => Some(serde_json::to_string(record.outcome())?),
+        Outcome::Failed(_) | Outcome::Refused(_) => None,
+    };
+    let digests = clean
+        .as_deref()
+        .map(|clean| OutputDigests::of(raw.as_deref().map(str::as_bytes), Some(clean.as_bytes())));
     Ok(AuditLine {
         run: Some(Arc::clone(&record.run)),
         tool: Some(Arc::clone(&record.tool)),
         code: record.outcome().code(),
         raw,
         clean,
-        ..plain("call", record.at, body)
+        ..plain("call", record.at, &CallBody { record, digests })?
     })
 }
 
