@@ -2,7 +2,6 @@
 //!
 //! A record is in the tree, its outputs are not: raw ones may be deleted when their time is up.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
@@ -76,15 +75,24 @@ impl<'de> Visitor<'de> for Fields {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Head, A::Error> {
         let mut outputs = None;
-        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-            if key != "outputs" {
-                map.next_value::<IgnoredAny>()?;
-            } else if outputs.replace(map.next_value::<Object>()?.0).is_some() {
-                return Err(de::Error::duplicate_field("outputs"));
+        while let Some(key) = map.next_key::<Key>()? {
+            match key {
+                Key::Other => drop(map.next_value::<IgnoredAny>()?),
+                Key::Outputs if outputs.is_some() => return Err(de::Error::duplicate_field("outputs")),
+                Key::Outputs => outputs = Some(map.next_value::<Object>()?.0),
             }
         }
         Ok(Head(outputs.unwrap_or_default()))
     }
+}
+
+/// The keys of a record, as far as they matter here.
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Key {
+    Outputs,
+    #[serde(other)]
+    Other,
 }
 
 /// Digests in an object. A list would be read as the fields in their order.

@@ -125,7 +125,9 @@ pub(super) async fn run(
         batch.push(change, &mut frontier);
         slots.push(slot(change, &frontier));
     }
+    ringfence::fail_point::hit("store.commit");
     let row = batch.send(session, mark, &frontier).await?;
+    ringfence::fail_point::hit("store.committed");
     known.learn(&frontier);
     let outputs = row.try_get(3).map_err(|error| session.failed(&error))?;
     Ok(answers(session, slots, &row, Some(outputs))?)

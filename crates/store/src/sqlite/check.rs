@@ -20,6 +20,7 @@ impl SqliteStore {
             let mut found = pages(snapshot).map_err(|error| self.failed(&error))?;
             found.extend(relations(snapshot).map_err(|error| self.failed(&error))?);
             found.extend(spaces(snapshot).map_err(|error| self.failed(&error))?);
+            found.extend(requests(snapshot).map_err(|error| self.failed(&error))?);
             match log::frontier(snapshot, self.path()) {
                 Ok(_) => {}
                 Err(SqliteError::Corrupt { why, .. }) => found.push(why),
@@ -70,4 +71,15 @@ fn spaces(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         found.push(format!("{lengths} values do not have the length that is counted for them"));
     }
     Ok(found)
+}
+
+/// Looks for requests that could not be decided or taken any more.
+fn requests(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let unreadable: u64 = connection.query_row(
+        "SELECT count(*) FROM request
+         WHERE iif(json_valid(body), json_extract(body, '$.digest') IS NOT digest, 1) OR NOT json_valid(decided)",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok((unreadable > 0).then(|| format!("{unreadable} requests for approval cannot be read")))
 }

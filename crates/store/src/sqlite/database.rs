@@ -8,7 +8,6 @@ use ringfence::audit::{Checkpoint, Note, ProofFile, SignerKey, TrustedLog, Verif
 use super::SqliteStore;
 use super::error::SqliteError;
 use super::log;
-use super::turn::Turn;
 use crate::database::{Answer, Database};
 use crate::entry::{Filter, Stored};
 
@@ -18,21 +17,21 @@ impl Database for SqliteStore {
     }
 
     fn size(&self) -> Answer<'_, u64> {
-        self.blocking(Self::size)
+        self.asking(Self::size)
     }
 
     fn entries<'a>(&'a self, filter: &'a Filter, from: u64, most: usize) -> Answer<'a, Vec<Stored>> {
         let filter = filter.clone();
-        self.blocking(move |store| store.entries(&filter, from, most))
+        self.asking(move |store| store.entries(&filter, from, most))
     }
 
     fn newest<'a>(&'a self, filter: &'a Filter, most: usize) -> Answer<'a, Vec<Stored>> {
         let filter = filter.clone();
-        self.blocking(move |store| store.newest(&filter, most))
+        self.asking(move |store| store.newest(&filter, most))
     }
 
     fn entry(&self, index: u64) -> Answer<'_, Option<Stored>> {
-        self.blocking(move |store| store.entry(index))
+        self.asking(move |store| store.entry(index))
     }
 
     fn sign<'a>(&'a self, key: &'a SignerKey, origin: &'a str) -> Answer<'a, Note> {
@@ -47,7 +46,7 @@ impl Database for SqliteStore {
     }
 
     fn checkpoints(&self) -> Answer<'_, Vec<(u64, String)>> {
-        self.blocking(Self::checkpoints)
+        self.asking(Self::checkpoints)
     }
 
     fn verify<'a>(
@@ -57,12 +56,12 @@ impl Database for SqliteStore {
         trusted: Option<&'a Checkpoint>,
     ) -> Answer<'a, Verified> {
         let (log, trusted) = (log.clone(), trusted.cloned());
-        self.blocking(move |store| store.verify(&log, tail, trusted.as_ref()))
+        self.asking(move |store| store.verify(&log, tail, trusted.as_ref()))
     }
 
     fn prove<'a>(&'a self, index: u64, note: &'a Note, log: &'a TrustedLog) -> Answer<'a, ProofFile> {
         let (note, log) = (note.clone(), log.clone());
-        self.blocking(move |store| store.prove(index, &note, &log))
+        self.asking(move |store| store.prove(index, &note, &log))
     }
 
     fn forget_raw(&self, before: Duration) -> Answer<'_, u64> {
@@ -70,9 +69,7 @@ impl Database for SqliteStore {
             let mut forgotten = 0;
             // Each transaction forgets a bounded part, so that nobody waits long for it.
             loop {
-                let some =
-                    move |turn: &mut Turn<'_>| turn.sql(|transaction| log::forget_raw(transaction, before));
-                match self.transact(0, some).await? {
+                match self.transact(0, move |turn| turn.forget_raw(before)).await? {
                     0 => return Ok(forgotten),
                     count => forgotten += count,
                 }
@@ -82,17 +79,16 @@ impl Database for SqliteStore {
     }
 
     fn check(&self) -> Answer<'_, Vec<String>> {
-        self.blocking(Self::check)
+        self.asking(Self::check)
     }
 }
 
 impl SqliteStore {
-    /// Does something on a thread that may block.
-    fn blocking<T: Send + 'static>(
+    /// Asks on a thread that may block.
+    fn asking<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Self) -> Result<T, SqliteError> + Send + 'static,
     ) -> Answer<'_, T> {
-        let read = self.read(|store, _| ask(store));
-        async move { Ok(read.await?) }.boxed()
+        async move { Ok(self.blocking(ask).await?) }.boxed()
     }
 }

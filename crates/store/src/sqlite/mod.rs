@@ -146,14 +146,21 @@ impl SqliteStore {
         self.writer()?.transact(bytes, work).await
     }
 
+    /// Does something on a thread that may block.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Self) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Result<T, SqliteError> {
+        let (store, closed) = (self.clone(), SqliteError::Closed { path: self.path().to_owned() });
+        tokio::task::spawn_blocking(move || ask(&store)).await.unwrap_or(Err(closed))
+    }
+
     /// Has something read on a thread that may block.
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Self, &Connection) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T, SqliteError> {
-        let (store, closed) = (self.clone(), SqliteError::Closed { path: self.path().to_owned() });
-        let read = move || store.0.readers.with(|connection| read(&store, connection));
-        tokio::task::spawn_blocking(read).await.unwrap_or(Err(closed))
+        self.blocking(|store| store.0.readers.with(|connection| read(store, connection))).await
     }
 }
 

@@ -81,7 +81,8 @@ impl SqliteBuilder {
         let path = file::resolve(&self.path)?;
         let lock = lock::share(&path)?;
         let readers = Pool::new(path.clone());
-        instance::sweep(&path)?;
+        // What cannot be swept is no reason not to open: it only lies there.
+        let _swept = instance::sweep(&path);
         let instance = Instance::begin(&path, || draw(&readers))?;
         let writer = Writer::start(&path, Arc::clone(&self.clock), self.raw)?;
         Ok(SqliteStore(Arc::new(Inner {

@@ -3,7 +3,6 @@
 //! SQLite's own handler sleeps up to a tenth of a second between two tries, and meanwhile a process with a long queue
 //! takes the lock again and again. This one tries often enough to get its turn, and gives up at the same time.
 
-use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -13,22 +12,23 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The shortest time between two tries.
 const SHORTEST: Duration = Duration::from_micros(50);
 
-thread_local! {
-    /// When the wait of this thread began. A thread waits for one lock at a time.
-    static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
-}
-
 /// Has a connection wait with patience.
 pub(super) fn have(connection: &mut Connection) -> rusqlite::Result<()> {
-    connection.busy_handler(Some(wait))
+    let mut since = Instant::now();
+    connection.busy_handler(Some(move |tries| wait(&mut since, tries)))
 }
 
-/// Says whether to try again after `tries` tries.
-fn wait(tries: i32) -> bool {
+/// Has a connection not wait at all.
+pub(super) fn lose(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(Duration::ZERO)
+}
+
+/// Says whether to try again after `tries` tries, the first of which was at `since`.
+fn wait(since: &mut Instant, tries: i32) -> bool {
     if tries == 0 {
-        SINCE.set(Some(Instant::now()));
+        *since = Instant::now();
     }
-    if SINCE.get().is_none_or(|since| since.elapsed() > PATIENCE) {
+    if since.elapsed() > PATIENCE {
         return false;
     }
     // The steps are uneven, so that two that wait do not do so in step: up to half a millisecond.
@@ -43,10 +43,11 @@ mod tests {
 
     #[test]
     fn ends() {
-        assert!(wait(0));
-        assert!(wait(1));
-        SINCE.set(Instant::now().checked_sub(PATIENCE + SHORTEST));
-        assert!(!wait(2));
-        assert!(wait(0));
+        let mut since = Instant::now();
+        assert!(wait(&mut since, 0));
+        assert!(wait(&mut since, 1));
+        since = since.checked_sub(PATIENCE + SHORTEST).unwrap();
+        assert!(!wait(&mut since, 2));
+        assert!(wait(&mut since, 0));
     }
 }

@@ -4,7 +4,7 @@ use crate::entry::KeepRaw;
 
 use super::error::SqliteError;
 use super::turn::Turn;
-use super::{approval, idempotency, log, value};
+use super::{approval, idempotency, value};
 
 /// Removes a part of what has had its time, and returns how much; none is left when that is nothing.
 pub(super) fn sweep(turn: &mut Turn<'_>, raw: KeepRaw) -> Result<u64, SqliteError> {
@@ -13,7 +13,7 @@ pub(super) fn sweep(turn: &mut Turn<'_>, raw: KeepRaw) -> Result<u64, SqliteErro
     swept += turn.sql(|transaction| idempotency::sweep(transaction, now))?;
     swept += turn.sql(|transaction| approval::sweep(transaction, now))?;
     if let KeepRaw::For(time) = raw {
-        swept += turn.sql(|transaction| log::forget_raw(transaction, now.saturating_sub(time)))?;
+        swept += turn.forget_raw(now.saturating_sub(time))?;
     }
     Ok(swept)
 }
@@ -23,11 +23,11 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    use ringfence::audit::{AuditLine, Frontier};
+    use ringfence::audit::AuditLine;
     use rusqlite::Connection;
 
     use super::*;
-    use crate::sqlite::log::Line;
+    use crate::sqlite::log::{self, Line};
     use crate::sqlite::schema;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ mod tests {
         let last = log::claimed_frontier(&transaction, Path::new("x")).unwrap();
         let mut turn = Turn::new(&transaction, Path::new("x"), &last, now);
         let done = work(&mut turn);
-        let _frontier: Option<Frontier> = turn.end().unwrap();
+        turn.end().unwrap();
         transaction.commit().unwrap();
         done
     }

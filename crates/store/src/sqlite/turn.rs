@@ -23,7 +23,17 @@ pub(super) struct Turn<'a> {
     /// Where it stands. It is read when it is first needed, since other processes write to the log too.
     frontier: Option<Frontier>,
     appended: bool,
+    /// Something was dropped that must not stay in the write-ahead log either.
+    forgot: bool,
     now: Duration,
+}
+
+/// What a turn leaves behind.
+pub(super) struct End {
+    /// Where the log stands, if anybody needed to know.
+    pub(super) frontier: Option<Frontier>,
+    /// Something was dropped that must not stay in the write-ahead log either.
+    pub(super) forgot: bool,
 }
 
 impl<'a> Turn<'a> {
@@ -34,7 +44,7 @@ impl<'a> Turn<'a> {
         last: &'a Frontier,
         now: Duration,
     ) -> Self {
-        Self { transaction, path, last, frontier: None, appended: false, now }
+        Self { transaction, path, last, frontier: None, appended: false, forgot: false, now }
     }
 
     /// Returns the time since 1970.
@@ -78,15 +88,22 @@ impl<'a> Turn<'a> {
         self.known_frontier().map(|frontier| frontier.clone())
     }
 
-    /// Keeps where the log stands now, and returns it if anybody needed to know.
-    pub(super) fn end(self) -> Result<Option<Frontier>, SqliteError> {
+    /// Drops some of the raw outputs from before a time, and returns how many.
+    pub(super) fn forget_raw(&mut self, before: Duration) -> Result<u64, SqliteError> {
+        let forgotten = self.sql(|transaction| log::forget_raw(transaction, before))?;
+        self.forgot |= forgotten > 0;
+        Ok(forgotten)
+    }
+
+    /// Keeps where the log stands now.
+    pub(super) fn end(self) -> Result<End, SqliteError> {
         if self.appended
             && let Some(frontier) = &self.frontier
         {
             log::keep_frontier(self.transaction, frontier)
                 .map_err(|error| SqliteError::from_sqlite(self.path, &error))?;
         }
-        Ok(self.frontier)
+        Ok(End { frontier: self.frontier, forgot: self.forgot })
     }
 
     fn known_frontier(&mut self) -> Result<&mut Frontier, SqliteError> {

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::error::SqliteError;
 use super::turn::Turn;
-use super::{instance, log, schema, sweep};
+use super::{instance, log, patience, schema, sweep};
 use crate::entry::KeepRaw;
 
 /// How many jobs share one transaction.
@@ -25,6 +25,8 @@ const GROUP: usize = 512;
 const ROOM: usize = 64 << 10;
 /// How often it is looked for what has had its time.
 const SWEEP: Duration = Duration::from_secs(60);
+/// When nobody has come for so long, there is time to tidy up.
+const IDLE: Duration = Duration::from_millis(100);
 /// When to go on if there was some, and there may be more.
 const SWEEP_ON: Duration = Duration::from_millis(100);
 
@@ -87,6 +89,7 @@ impl Writer {
             last: frontier,
             transactions: Arc::clone(&transactions),
             short: false,
+            untidy: false,
         };
         let thread = std::thread::Builder::new().name("ringfence-store".into());
         let thread =
@@ -163,6 +166,8 @@ struct Desk {
     transactions: Arc<AtomicU64>,
     /// The disk was full.
     short: bool,
+    /// What was dropped may still be in the write-ahead log.
+    untidy: bool,
 }
 
 impl Desk {
@@ -170,17 +175,22 @@ impl Desk {
     fn run(mut self, jobs: &Receiver<Box<dyn Job>>) {
         let mut due = Instant::now() + SWEEP;
         loop {
-            match jobs.recv_timeout(due.saturating_duration_since(Instant::now())) {
+            let pause = due.saturating_duration_since(Instant::now());
+            match jobs.recv_timeout(if self.untidy { pause.min(IDLE) } else { pause }) {
                 Ok(first) => {
                     let mut group = vec![first];
                     group.extend(jobs.try_iter().take(GROUP - 1));
                     self.settle(group);
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => self.tidy(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.tidy();
+                    return;
+                }
             }
             if Instant::now() >= due {
                 due = Instant::now() + self.sweep();
+                self.tidy();
             }
         }
     }
@@ -208,6 +218,13 @@ impl Desk {
             // There is room again, and it must not all go to the write-ahead log.
             self.short = !self.make_room();
         }
+        if group.len() > 1 && end.as_ref().is_err_and(is_of_one) {
+            for mut job in group {
+                let end = self.commit(|turn| job.work(turn));
+                job.answer(end);
+            }
+            return;
+        }
         group.into_iter().for_each(|job| job.answer(end.clone()));
     }
 
@@ -221,6 +238,19 @@ impl Desk {
         moved.is_ok_and(|(all, moved)| all == moved)
     }
 
+    /// Empties the write-ahead log of what was dropped, unless somebody reads or writes: nobody is kept waiting for it.
+    fn tidy(&mut self) {
+        if !self.untidy {
+            return;
+        }
+        let emptied = patience::lose(&self.connection).and_then(|()| {
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
+        });
+        self.untidy = emptied != Ok(0);
+        // Without patience writing would fail more often, and would say so.
+        let _patient = patience::have(&mut self.connection);
+    }
+
     /// Does work in one transaction.
     fn commit<T>(
         &mut self,
@@ -231,12 +261,20 @@ impl Desk {
         let transaction = self.connection.transaction_with_behavior(behavior).map_err(failed)?;
         let mut turn = Turn::new(&transaction, &self.path, &self.last, self.clock.now());
         let found = work(&mut turn)?;
-        let frontier = turn.end()?;
+        let end = turn.end()?;
+        ringfence::fail_point::hit("store.commit");
         transaction.commit().map_err(failed)?;
+        ringfence::fail_point::hit("store.committed");
         self.transactions.fetch_add(1, Ordering::SeqCst);
-        if let Some(frontier) = frontier {
+        self.untidy |= end.forgot;
+        if let Some(frontier) = end.frontier {
             self.last = frontier;
         }
         Ok(found)
     }
+}
+
+/// Says whether one job may be to blame for an error; the others need not suffer for it.
+const fn is_of_one(error: &SqliteError) -> bool {
+    matches!(error, SqliteError::Corrupt { .. } | SqliteError::Database { .. } | SqliteError::Entry { .. })
 }

@@ -324,6 +324,40 @@ async fn lists_and_finds_requests() {
 }
 
 #[tokio::test]
+async fn what_was_asked_comes_back_exactly() {
+    on_each(async |made| {
+        // Numbers of every size, which a careless reader rounds: an approval would be for another digest.
+        let mut bits = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut numbers = Vec::new();
+        for _ in 0..2_000 {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let number = f64::from_bits(bits);
+            numbers.extend(number.is_finite().then_some(number));
+        }
+        let arguments =
+            json!({"numbers": numbers, "z": "\u{0}\u{10ffff}é\u{2028}", "a": [null, true, {}], "": -9_007_199_254_740_991_i64});
+        let call = WaitingCall {
+            personality: Some("role".into()),
+            key: Some("k\"é".into()),
+            deadline_ms: Some(u64::MAX),
+            directory: Some("/srv/a b".into()),
+            counts: [("pay".parse().unwrap(), ringfence::RunCount { started: 2, completed: 1 })].into(),
+            ..WaitingCall::default()
+        };
+        let asked = ApprovalRequest { call: Some(call), ..request(arguments, Decision::AskTwo) };
+        let id = made.approvals().file(&asked, Duration::MAX).await.unwrap();
+        let found = made.approvals().request(&id).await.unwrap().unwrap();
+        assert!(found.request == asked, "what was asked is not what is found");
+        assert_eq!(
+            found.request.with_arguments((*found.request.arguments).clone()).unwrap().digest,
+            asked.digest
+        );
+        assert_eq!(made.approvals().take(&id).await.unwrap(), Standing::Open);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn each_channel_is_told_until_it_says_so() {
     on_each(async |made| {
         let approvals = made.approvals();

@@ -108,6 +108,32 @@ async fn a_failed_transaction_keeps_nothing_and_the_next_goes_on() {
     assert!(store.verify(&log(), 0, None).unwrap().is_intact());
 }
 
+#[tokio::test]
+async fn one_that_fails_does_not_take_others_along() {
+    let bench = Bench::new();
+    let store = bench.open();
+    bench.sql(
+        "CREATE TRIGGER stop BEFORE INSERT ON entry WHEN new.run = 'bad'
+         BEGIN SELECT raise(ABORT, 'stopped'); END",
+    );
+    for _ in 0..10 {
+        let before = store.transactions();
+        let tasks: Vec<_> = (0..20)
+            .map(|task| {
+                let (store, step) = (store.clone(), step(if task % 5 == 0 { "bad" } else { "good" }, task));
+                tokio::spawn(async move { store.append(&[AuditEntry::Approval(&step)]).await.is_ok() })
+            })
+            .collect();
+        for (task, done) in tasks.into_iter().enumerate() {
+            assert_eq!(done.await.unwrap(), task % 5 != 0, "{task}");
+        }
+        assert!(store.transactions() - before <= 16);
+    }
+    assert_eq!(store.size().unwrap(), 160);
+    store.sign(&key(), ORIGIN).unwrap();
+    assert!(store.verify(&log(), 0, None).unwrap().is_intact());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn more_than_may_wait_gets_through_in_turn() {
     let bench = Bench::new();

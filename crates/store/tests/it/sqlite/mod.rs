@@ -1,6 +1,7 @@
 //! The database from outside.
 
 mod append;
+mod check;
 mod child;
 mod crash;
 mod full;

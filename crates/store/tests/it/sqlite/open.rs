@@ -4,8 +4,8 @@ use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::Arc;
 
-use ringfence::Store as _;
-use ringfence_store::{KeepRaw, SqliteError};
+use ringfence::{Call, Registry, Run, Store as _, tool};
+use ringfence_store::{Database, KeepRaw, SqliteError};
 
 use super::*;
 
@@ -201,4 +201,41 @@ async fn raw_outputs_are_kept_as_chosen() {
         store.sign(&key(), ORIGIN).unwrap();
         assert!(store.verify(&log(), 0, None).unwrap().is_intact());
     }
+}
+
+#[tokio::test]
+async fn what_was_forgotten_is_in_no_file() {
+    const MARK: &str = "a mark that only the raw output has";
+    let bench = Bench::new();
+    let store = bench.open();
+    let registry = Registry::builder().audit(Arc::new(store.clone())).build();
+    let leak = tool("leak")
+        .description("Returns something that is cleaned")
+        .input::<String>()
+        .output::<String>()
+        .run(|_, _| async { Ok(format!("\u{1b}]0;{MARK}\u{7}clean")) })
+        .unwrap();
+    registry.register(leak).unwrap();
+    let run = Run::new("run-1", "session-1");
+    for _ in 0..50 {
+        registry.call(&run, Call::new("leak", serde_json::json!(""))).await;
+    }
+    let found = || {
+        let files = std::fs::read_dir(bench.directory.path()).unwrap().map(|file| file.unwrap().path());
+        let holds = |path: &std::path::PathBuf| {
+            let bytes = std::fs::read(path).unwrap();
+            bytes.windows(MARK.len()).any(|window| window == MARK.as_bytes())
+        };
+        files.filter(holds).count()
+    };
+    assert!(found() > 0);
+    assert_eq!(Database::forget_raw(&store, std::time::Duration::MAX).await.unwrap(), 50);
+    for _ in 0..100 {
+        if found() == 0 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert_eq!(found(), 0);
+    append(&store, "run", 0..1).await;
 }
