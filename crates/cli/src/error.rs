@@ -1,10 +1,12 @@
 //! How a command ends: exit codes by meaning, and errors with a place and a hint.
 
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ringfence_store::SqliteError;
+use ringfence::{ApprovalError, Code, StoreError};
+use ringfence_store::{DatabaseError, SqliteError};
 
 /// The exit codes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,6 +38,9 @@ impl From<Exit> for ExitCode {
 /// Why a command did nothing.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
+    /// A request for approval or an approver was left as it was.
+    #[error(transparent)]
+    Approval(#[from] ApprovalError),
     /// A file of ours cannot be read or written.
     #[error("cannot {verb} `{}`: {error}", path.display())]
     File { verb: &'static str, path: PathBuf, error: std::io::Error, hint: Option<&'static str> },
@@ -45,9 +50,12 @@ pub(crate) enum CommandError {
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] std::io::Error),
+    /// The store did not do what was asked.
+    #[error(transparent)]
+    Port(#[from] StoreError),
     /// The store cannot be used.
     #[error(transparent)]
-    Store(SqliteError),
+    Store(#[from] DatabaseError),
     /// The toolbox has problems, already told.
     #[error("`{}` has {count} problem{}", path.display(), if *count == 1 { "" } else { "s" })]
     Toolbox { path: PathBuf, count: usize, details: String },
@@ -59,7 +67,14 @@ pub(crate) enum CommandError {
 impl CommandError {
     pub(crate) const fn exit(&self) -> Exit {
         match self {
-            Self::File { .. } | Self::Output(_) | Self::Start(_) | Self::Store(_) => Exit::Failed,
+            Self::Approval(error) => match error.code() {
+                Code::InputInvalid => Exit::Usage,
+                Code::Forbidden => Exit::Refused,
+                _ => Exit::Failed,
+            },
+            Self::File { .. } | Self::Output(_) | Self::Port(_) | Self::Start(_) | Self::Store(_) => {
+                Exit::Failed
+            }
             Self::Input { .. } => Exit::Usage,
             Self::Toolbox { .. } => Exit::Findings,
         }
@@ -70,7 +85,16 @@ impl CommandError {
         let mut report = String::new();
         let hint = match self {
             Self::File { hint, .. } | Self::Input { hint, .. } => *hint,
-            Self::Output(_) | Self::Start(_) | Self::Store(_) => None,
+            Self::Approval(ApprovalError::Token) => {
+                Some("the token is what `ringfence approver add` printed, unless it was revoked since")
+            }
+            Self::Store(DatabaseError::Sqlite(SqliteError::File { why: ErrorKind::NotFound, .. })) => {
+                Some("name the store with --store STORE or in the variable RINGFENCE_STORE")
+            }
+            Self::Store(DatabaseError::Sqlite(SqliteError::Older { .. })) => {
+                Some("bring it up to date with `ringfence store migrate`")
+            }
+            Self::Approval(_) | Self::Output(_) | Self::Port(_) | Self::Start(_) | Self::Store(_) => None,
             Self::Toolbox { details, .. } => {
                 report.push_str(details);
                 Some("`ringfence check` shows the same list")

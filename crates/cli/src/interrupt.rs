@@ -32,7 +32,8 @@ impl Interrupt {
     }
 }
 
-async fn first_signal() -> std::io::Result<i32> {
+/// Waits for a signal that asks us to end, and returns its number. From the first call on, such signals no longer end us.
+pub(crate) async fn first_signal() -> std::io::Result<i32> {
     let mut hangup = signal(SignalKind::hangup())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

@@ -12,7 +12,7 @@ use ringfence::text::Verdict;
 use ringfence::{
     Backends, HostFiles, PinStatus, Pins, RegistrationError, Registry, SandboxLauncher, declared_tool,
 };
-use ringfence_store::SqliteStore;
+use ringfence_store::Database;
 use serde_json::Value;
 
 use crate::error::CommandError;
@@ -226,7 +226,7 @@ impl Loaded {
     pub(crate) fn registry(
         self,
         pins: Option<Pins>,
-        store: Option<SqliteStore>,
+        store: Option<Arc<dyn Database>>,
         configure: impl FnOnce(ringfence::RegistryBuilder) -> ringfence::RegistryBuilder,
     ) -> Result<Registry, CommandError> {
         let backends = Backends::none()
@@ -235,7 +235,7 @@ impl Loaded {
             .secrets(Arc::new(crate::secrets::source()))
             .environment(crate::secrets::environment());
         let backends = match store {
-            Some(store) => backends.store(Arc::new(store)),
+            Some(store) => backends.store(store),
             None => backends,
         };
         let starts_processes = |declaration: &Declaration| {

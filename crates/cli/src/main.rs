@@ -3,12 +3,16 @@
 mod audit_file;
 mod commands;
 mod error;
+mod exposed;
 mod interrupt;
 mod load;
 mod network;
 mod sandbox;
 mod secrets;
+mod shown;
+mod store;
 mod table;
+mod time;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -38,6 +42,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Approvals(commands::approvals::ApprovalsArgs),
+    Approver(commands::approver::ApproverArgs),
     Ask(commands::ask::AskArgs),
     Audit(commands::audit::AuditArgs),
     Call(commands::call::CallArgs),
@@ -45,9 +51,11 @@ enum Command {
     Clean(commands::clean::CleanArgs),
     Demo(commands::demo::DemoArgs),
     Doctor(commands::doctor::DoctorArgs),
+    Idempotency(commands::idempotency::IdempotencyArgs),
     Pins(commands::pins::PinsArgs),
     Run(Box<commands::run::RunArgs>),
     Scan(commands::scan::ScanArgs),
+    Store(commands::store::StoreCommandArgs),
     Tools(commands::tools::ToolsArgs),
 }
 
@@ -60,13 +68,16 @@ fn main() -> ExitCode {
     let mut out = std::io::stdout().lock();
     let place = load::Place { policy: arguments.policy, workspace: arguments.workspace };
     let result = match arguments.command {
+        Command::Approvals(args) => commands::approvals::run(&args, &place, &mut out),
+        Command::Approver(args) => commands::approver::run(&args, &mut out),
         Command::Ask(args) => commands::ask::run(&args, &place, &mut out),
-        Command::Audit(args) => commands::audit::run(&args, &mut out),
+        Command::Audit(args) => commands::audit::run(&args, &place, &mut out),
         Command::Call(args) => commands::call::run(&args, &place, &mut out),
         Command::Check(args) => commands::check::run(&args, &place, &mut out),
         Command::Clean(args) => commands::clean::run(&args, &mut out),
         Command::Demo(args) => commands::demo::run(&args, &mut out),
         Command::Doctor(args) => commands::doctor::run(&args, &mut out),
+        Command::Idempotency(args) => commands::idempotency::run(&args, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
         Command::Run(args) => match commands::run::run(&args, &place, &mut out) {
             Ok(commands::run::Ran::Child(code)) => return ExitCode::from(code),
@@ -74,6 +85,7 @@ fn main() -> ExitCode {
             Err(error) => Err(error),
         },
         Command::Scan(args) => commands::scan::run(&args, &place, &mut out),
+        Command::Store(args) => commands::store::run(&args, &mut out),
         Command::Tools(args) => commands::tools::run(&args, &place, &mut out),
     };
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(CommandError::from));

@@ -1,5 +1,7 @@
 //! One file per subcommand.
 
+pub(crate) mod approvals;
+pub(crate) mod approver;
 pub(crate) mod ask;
 pub(crate) mod audit;
 pub(crate) mod call;
@@ -7,7 +9,9 @@ pub(crate) mod check;
 pub(crate) mod clean;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod idempotency;
 pub(crate) mod pins;
 pub(crate) mod run;
 pub(crate) mod scan;
+pub(crate) mod store;
 pub(crate) mod tools;

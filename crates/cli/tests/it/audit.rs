@@ -1,5 +1,9 @@
 //! `ringfence audit` over a store that `ringfence call` has written.
 
+use ringfence::audit::PolicyChange;
+use ringfence::{AuditEntry, AuditSink as _};
+use serde_json::Value;
+
 use crate::bench::Bench;
 
 const TOOLBOX: &str = r#"
@@ -92,6 +96,7 @@ fn what_cannot_be_done_is_said() {
     let (bench, key) = logged();
     insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "no.db", "tail"]), @"
     error: the file `[W]/no.db` cannot be used: entity not found
+      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
     exit 1
     ");
     insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "ringfence.toml", "tail"]), @"
@@ -111,4 +116,166 @@ fn what_cannot_be_done_is_said() {
     exit 1
     ");
     assert!(!key.is_empty());
+}
+
+#[test]
+fn the_newest_records_are_printed_and_time_narrows_them() {
+    let (bench, _) = logged();
+    let audit = |arguments: &[&str]| bench.ringfence(&[&["audit", "--store", "log.db"], arguments].concat());
+    let indices = |said: String| -> Vec<u64> {
+        let records = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        records.filter_map(|record| record["index"].as_u64()).collect()
+    };
+    assert_eq!(indices(audit(&["tail", "-n", "2"])), [2, 3]);
+    assert_eq!(indices(audit(&["search", "-n", "1"])), [3]);
+    assert_eq!(indices(audit(&["search", "-n", "1", "--kind", "policy"])), [2]);
+    assert_eq!(indices(audit(&["search", "--since", "1h"])), [0, 1, 2, 3]);
+    assert_eq!(indices(audit(&["search", "--until", "1h"])), [0_u64; 0]);
+    assert_eq!(
+        indices(audit(&["search", "--since", "2000-01-01T00:00:00Z", "--until", "2001-01-01"])),
+        [0_u64; 0]
+    );
+    insta::assert_snapshot!(audit(&["search", "--since", "lately"]), @"
+    error: invalid value 'lately' for '--since <TIME>': it is neither a moment such as `2026-11-15T12:00:00Z` nor an age such as `2h` or `30d`
+
+    For more information, try '--help'.
+    exit 2
+    ");
+}
+
+#[test]
+fn an_export_of_several_pages_is_whole() {
+    let bench = Bench::new();
+    let path = bench.path().join("log.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = ringfence_store::SqliteStore::open(&path).unwrap();
+        let policy = |number: u64| PolicyChange {
+            at: std::time::Duration::from_millis(number),
+            personality: Some(format!("p{number}").into()),
+            digest: String::new(),
+            start: true,
+            version: "0",
+        };
+        let changes: Vec<_> = (0..1_201).map(policy).collect();
+        let entries: Vec<_> = changes.iter().map(AuditEntry::Policy).collect();
+        store.append(&entries).await.unwrap();
+    });
+    let said = bench.ringfence(&["audit", "export", "--store", "log.db"]);
+    let numbers: Vec<u64> = said
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter_map(|record| {
+            assert_eq!(record["personality"], format!("p{}", record["index"]));
+            record["index"].as_u64()
+        })
+        .collect();
+    assert_eq!(numbers, (0..1_201).collect::<Vec<_>>());
+}
+
+#[test]
+fn raw_outputs_are_forgotten_and_the_log_stays_intact() {
+    let (bench, key) = logged();
+    let audit = |arguments: &[&str]| bench.ringfence(&[&["audit", "--store", "log.db"], arguments].concat());
+    insta::assert_snapshot!(audit(&["forget-raw", "--older-than", "30d"]), @"
+    raw outputs forgotten: 0
+    exit 0
+    ");
+    assert!(audit(&["show", "1"]).contains("\\u001b[31m"));
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    insta::assert_snapshot!(audit(&["forget-raw", "--older-than", "1ms"]), @"
+    raw outputs forgotten: 1
+    exit 0
+    ");
+    let shown = audit(&["show", "1"]);
+    assert!(shown.contains("Thursday") && !shown.contains("\\u001b[31m"), "{shown}");
+    assert!(audit(&["verify", "--trust", &key]).starts_with("intact: 4 records"));
+    insta::assert_snapshot!(audit(&["forget-raw", "--older-than", "old"]), @"
+    error: invalid value 'old' for '--older-than <TIME>': it is not a length of time such as `90s`, `15m`, `2h` or `30d`
+
+    For more information, try '--help'.
+    exit 2
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "typo.db", "forget-raw", "--older-than", "1d"]), @"
+    error: the file `[W]/typo.db` cannot be used: entity not found
+      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    exit 1
+    ");
+    assert!(!bench.path().join("typo.db").exists());
+
+    let read =
+        ["call", "--store", "never.db", "--keep-raw", "never", "read", r#"{"path": "notes/today.txt"}"#];
+    assert!(bench.ringfence(&read).contains("Thursday"));
+    let shown = bench.ringfence(&["audit", "--store", "never.db", "show", "1"]);
+    assert!(shown.contains("Thursday") && !shown.contains("\\u001b[31m"), "{shown}");
+    let read = ["call", "--store", "never.db", "--keep-raw", "soon", "read"];
+    insta::assert_snapshot!(bench.ringfence(&read), @"
+    error: invalid value 'soon' for '--keep-raw <TIME>': it is none of `always`, `never` and `30d`
+
+    For more information, try '--help'.
+    exit 2
+    ");
+}
+
+#[test]
+fn the_variable_names_the_store_and_the_flag_wins() {
+    let (bench, _) = logged();
+    let tail = |variable: &str, arguments: &[&str]| {
+        let said =
+            bench.ringfence_in(&[("RINGFENCE_STORE", variable)], &[&["audit", "tail"], arguments].concat());
+        said.lines().count()
+    };
+    assert_eq!(tail("log.db", &[]), 5);
+    assert_eq!(tail("no.db", &["--store", "log.db"]), 5);
+    insta::assert_snapshot!(bench.ringfence_in(&[("RINGFENCE_STORE", "")], &["audit", "tail"]), @"
+    error: the file `[W]/ringfence.db` cannot be used: entity not found
+      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    exit 1
+    ");
+    let read = ["call", "read", r#"{"path": "notes/today.txt"}"#];
+    assert!(bench.ringfence_in(&[("RINGFENCE_STORE", "other.db")], &read).contains("Thursday"));
+    assert_eq!(tail("other.db", &[]), 3);
+    let read = [&read[..], &["--audit", "audit.jsonl"]].concat();
+    insta::assert_snapshot!(bench.ringfence_in(&[("RINGFENCE_STORE", "other.db")], &read), @"
+    error: `--audit` writes to a file what the store of RINGFENCE_STORE keeps
+      hint: leave `--audit` out, or unset RINGFENCE_STORE
+    exit 2
+    ");
+}
+
+#[test]
+fn a_url_with_a_password_is_never_printed() {
+    let bench = Bench::new().file("ringfence.toml", TOOLBOX);
+    let url = "postgres://u:hunter2@127.0.0.1:1/x";
+    let mut all = String::new();
+    for arguments in
+        [&["audit", "tail"][..], &["call", "read", "{}"], &["approvals", "list"], &["store", "check"]]
+    {
+        all.push_str(&bench.ringfence_in(&[("RINGFENCE_STORE", url)], arguments));
+        all.push('\n');
+        all.push_str(&bench.ringfence(&[arguments, &["--store", url]].concat()));
+        all.push('\n');
+    }
+    all.push_str(&bench.ringfence(&["audit", "tail", "--store", "mysql://u:hunter2@db/x"]));
+    assert!(!all.contains("hunter2"), "{all}");
+    insta::assert_snapshot!(all, @"
+    error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+    exit 1
+    error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+    exit 1
+    error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+    exit 1
+    error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+    exit 1
+    error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+    exit 1
+    error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+    exit 1
+    error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+    exit 1
+    error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+    exit 1
+    error: a store is a file, or its name begins with `postgres://`
+    exit 2
+    ");
 }

@@ -27,6 +27,11 @@ impl Bench {
         self.0.path().canonicalize().unwrap()
     }
 
+    /// Reads a file.
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path().join(name)).unwrap_or_default()
+    }
+
     /// Runs the binary with an empty environment and returns what it printed, its errors and its exit code.
     pub(crate) fn ringfence(&self, arguments: &[&str]) -> String {
         self.shown(&self.run(arguments, b""))
@@ -35,6 +40,12 @@ impl Bench {
     /// The same, with something on standard input.
     pub(crate) fn ringfence_with(&self, arguments: &[&str], input: &[u8]) -> String {
         self.shown(&self.run(arguments, input))
+    }
+
+    /// The same, with these variables.
+    pub(crate) fn ringfence_in(&self, variables: &[(&str, &str)], arguments: &[&str]) -> String {
+        let output = command(&self.path()).args(arguments).envs(variables.iter().copied()).output().unwrap();
+        self.shown(&output)
     }
 
     pub(crate) fn run(&self, arguments: &[&str], input: &[u8]) -> Output {

@@ -3,6 +3,7 @@
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "the tests start the binary they test")]
 
+mod approvals;
 mod ask;
 mod audit;
 mod bad_input;
@@ -12,10 +13,15 @@ mod check;
 mod clean;
 mod corpora;
 mod demo;
-
+mod idempotency;
 mod layers;
 mod network;
+mod office;
 mod pins;
+mod postgres;
+mod push;
 mod reference;
+mod replay;
 mod run;
 mod scan;
+mod store;

@@ -1,0 +1,80 @@
+//! Approving, denying, and approving with other arguments.
+
+use std::io::Write;
+
+use ringfence::policy::{JsonLimits, parse_json};
+use ringfence::{ApproverToken, PersonDecision, RequestState, Word};
+use ringfence_store::Database;
+
+use super::list::find;
+use crate::error::{CommandError, Exit};
+
+/// Says a word about a request.
+pub(super) async fn decide(
+    store: &dyn Database,
+    id: &str,
+    word: Word,
+    token: &ApproverToken,
+    reason: &str,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
+    let filed = find(store, id).await?;
+    let decision =
+        PersonDecision { id: filed.id, token: token.hash(), word, changed: None, reason: reason.to_owned() };
+    said(store, &decision, out).await
+}
+
+/// Agrees to other arguments.
+pub(super) async fn change(
+    store: &dyn Database,
+    id: &str,
+    arguments: &str,
+    token: &ApproverToken,
+    reason: &str,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
+    let input = |message: String| CommandError::Input { message, hint: None };
+    let arguments = parse_json(arguments, JsonLimits::ARGUMENTS)
+        .map_err(|error| input(format!("the arguments are not JSON: {error}")))?;
+    let filed = find(store, id).await?;
+    let changed = filed.request.with_arguments(arguments).map_err(input)?;
+    if changed.digest == filed.request.digest {
+        return Err(CommandError::Input {
+            message: "these are the arguments that the call has".to_owned(),
+            hint: Some("leave --arguments out to agree to the call as it is"),
+        });
+    }
+    let decision = PersonDecision {
+        id: filed.id,
+        token: token.hash(),
+        word: Word::Change,
+        changed: Some(changed),
+        reason: reason.to_owned(),
+    };
+    said(store, &decision, out).await
+}
+
+async fn said(
+    store: &dyn Database,
+    decision: &PersonDecision,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
+    let filed = store.decide(decision).await?;
+    let by = filed.decided.last().map(|decided| decided.by.as_str()).unwrap_or_default();
+    let (id, tool) = (&filed.id, &filed.request.tool);
+    let missing = filed.request.needed.approvals().saturating_sub(filed.decided.len());
+    match filed.state {
+        RequestState::Denied => writeln!(out, "denied by {by}: {id}, a call of `{tool}`")?,
+        RequestState::Open => {
+            writeln!(out, "agreed by {by}: {id}, a call of `{tool}`; {missing} more must agree")?;
+        }
+        _ => {
+            writeln!(out, "approved by {by}: {id}, a call of `{tool}`")?;
+            writeln!(out, "it runs at once if it waits, or else when it is made again")?;
+        }
+    }
+    if decision.word == Word::Change {
+        writeln!(out, "with other arguments, in place of {}", decision.id)?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,138 @@
+//! Requests as people see them.
+//!
+//! INVARIANT: what a model or a caller wrote is on lines that begin with our words, and cannot begin one of its own.
+
+use std::io::Write;
+
+use ringfence::{FiledRequest, RequestFilter, RequestState};
+use ringfence_store::Database;
+use serde_json::{Value, json};
+
+use crate::error::{CommandError, Exit};
+use crate::shown::{cell, json_line, json_lines, one_line, readable_json};
+use crate::table::table;
+use crate::time::Moment;
+
+/// Which requests are listed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Shown {
+    /// All of them.
+    All,
+    /// Those that wait for people.
+    Waiting,
+}
+
+/// Finds a request by its name or digest.
+pub(super) async fn find(store: &dyn Database, id: &str) -> Result<FiledRequest, CommandError> {
+    store.request(id).await?.ok_or_else(|| CommandError::Input {
+        message: format!("there is no request `{}`", one_line(id)),
+        hint: Some("`ringfence approvals list --all` shows every request"),
+    })
+}
+
+/// Lists requests.
+pub(super) async fn list(
+    store: &dyn Database,
+    shown: Shown,
+    most: usize,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
+    let state = (shown == Shown::Waiting).then_some(RequestState::Open);
+    let filed = store.requests(&RequestFilter { state, run: None, most }).await?;
+    if json {
+        for one in &filed {
+            writeln!(out, "{}", json_line(&whole(one)))?;
+        }
+        return Ok(Exit::Done);
+    }
+    if filed.is_empty() {
+        let what = if shown == Shown::All { "there is no request" } else { "no request waits for people" };
+        let _told = writeln!(std::io::stderr().lock(), "{what}");
+        return Ok(Exit::Done);
+    }
+    let row = |one: &FiledRequest| {
+        let request = &one.request;
+        let agreed = format!("{} of {}", one.decided.len(), request.needed.approvals());
+        [
+            one.id.clone(),
+            one.state.as_str().to_owned(),
+            request.tool.to_string(),
+            request.class.as_str().to_owned(),
+            cell(&request.run),
+            cell(&request.proposer),
+            agreed,
+            Moment::from(one.expires).to_string(),
+            cell(&request.arguments.to_string()),
+        ]
+    };
+    let rows: Vec<[String; 9]> = filed.iter().map(row).collect();
+    let headings = ["ID", "STATE", "TOOL", "CLASS", "RUN", "PROPOSER", "DECIDED", "EXPIRES", "ARGUMENTS"];
+    write!(out, "{}", table(headings, &rows))?;
+    Ok(Exit::Done)
+}
+
+/// Shows one request.
+pub(super) fn show(filed: &FiledRequest, json: bool, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    if json {
+        writeln!(out, "{}", json_lines(&whole(filed)))?;
+        return Ok(Exit::Done);
+    }
+    let request = &filed.request;
+    let needed = match request.needed.approvals() {
+        1 => "one person, not the proposer".to_owned(),
+        people => format!("{people} different people, not the proposer"),
+    };
+    writeln!(out, "request    {}", filed.id)?;
+    writeln!(out, "state      {}", filed.state.as_str())?;
+    writeln!(out, "tool       {}", request.tool)?;
+    writeln!(out, "class      {}", request.class.as_str())?;
+    writeln!(out, "run        {}", one_line(&request.run))?;
+    writeln!(out, "session    {}", one_line(&request.session))?;
+    writeln!(out, "proposer   {}", one_line(&request.proposer))?;
+    if let Some(key) = request.call.as_ref().and_then(|call| call.key.as_deref()) {
+        writeln!(out, "key        {}", one_line(key))?;
+    }
+    writeln!(out, "needs      {needed}")?;
+    for decided in &filed.decided {
+        let (by, word, at) = (one_line(&decided.by), decided.word.as_str(), millis(decided.at_ms));
+        let reason = one_line(&decided.reason);
+        let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        writeln!(out, "decided    {by}, {word}, {at}{why}")?;
+    }
+    if let Some(replaced) = &filed.replaces {
+        writeln!(out, "replaces   {replaced}")?;
+    }
+    writeln!(out, "asked      {}", Moment::from(filed.asked))?;
+    writeln!(out, "expires    {}", Moment::from(filed.expires))?;
+    writeln!(out, "digest     {}", request.digest)?;
+    let arguments = readable_json(&request.arguments);
+    for line in arguments.text.lines() {
+        writeln!(out, "arguments  {line}")?;
+    }
+    if arguments.is_altered {
+        writeln!(
+            out,
+            "note       hidden characters or what looks like a credential were left out of the arguments"
+        )?;
+        writeln!(out, "           `ringfence approvals show {} --json` has them whole", filed.id)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn millis(at_ms: u64) -> Moment {
+    Moment::from(std::time::Duration::from_millis(at_ms))
+}
+
+/// Everything there is about a request.
+fn whole(filed: &FiledRequest) -> Value {
+    json!({
+        "id": filed.id,
+        "state": filed.state,
+        "asked": Moment::from(filed.asked).to_string(),
+        "expires": Moment::from(filed.expires).to_string(),
+        "decided": filed.decided,
+        "replaces": filed.replaces,
+        "request": filed.request,
+    })
+}

@@ -1,0 +1,87 @@
+//! `ringfence approver`
+
+use std::io::Write;
+
+use ringfence::{ApproverName, ApproverToken};
+use ringfence_store::KeepRaw;
+
+use crate::error::{CommandError, Exit};
+use crate::store::{Opening, StoreArgs, runtime};
+use crate::table::table;
+use crate::time::Moment;
+
+/// Say who may approve calls
+///
+/// An approver is a name and a token. The store keeps only a hash of the token.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ApproverArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(subcommand)]
+    command: ApproverCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum ApproverCommand {
+    /// Add somebody, and print their token once
+    Add {
+        /// The name: 1 to 64 of a-z, 0-9, `.`, `_`, `-`, `+` and `@`
+        name: ApproverName,
+    },
+    /// List everybody, revoked ones too
+    List,
+    /// Revoke somebody's token; what they agreed to and nobody has used yet no longer counts
+    Revoke {
+        /// The name
+        name: ApproverName,
+    },
+}
+
+pub(crate) fn run(args: &ApproverArgs, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    let store = args.store.name();
+    runtime()?.block_on(async {
+        match &args.command {
+            ApproverCommand::Add { name } => {
+                let token = ApproverToken::generate()
+                    .map_err(|why| CommandError::Start(std::io::Error::other(why)))?;
+                let store = store.open(Opening::Make(KeepRaw::Always)).await?;
+                store.add_approver(name, token.hash()).await?;
+                writeln!(out, "{}", token.expose())?;
+                let _told = writeln!(
+                    std::io::stderr().lock(),
+                    "`{name}` may approve calls in {}. This token proves it is them; it is not shown again.",
+                    store.describe()
+                );
+            }
+            ApproverCommand::List => {
+                let people = store.open(Opening::Read).await?.approvers().await?;
+                if people.is_empty() {
+                    let _told = writeln!(std::io::stderr().lock(), "nobody may approve calls");
+                    return Ok(Exit::Done);
+                }
+                let rows: Vec<[String; 3]> = people
+                    .iter()
+                    .map(|one| {
+                        let revoked = one.revoked.map(|at| Moment::from(at).to_string());
+                        [
+                            one.name.to_string(),
+                            Moment::from(one.added).to_string(),
+                            revoked.unwrap_or_default(),
+                        ]
+                    })
+                    .collect();
+                write!(out, "{}", table(["APPROVER", "ADDED", "REVOKED"], &rows))?;
+            }
+            ApproverCommand::Revoke { name } => {
+                if !store.open(Opening::Change).await?.revoke_approver(name).await? {
+                    return Err(CommandError::Input {
+                        message: format!("there is no approver named `{name}`"),
+                        hint: Some("`ringfence approver list` shows everybody"),
+                    });
+                }
+                writeln!(out, "revoked: {name}")?;
+            }
+        }
+        Ok(Exit::Done)
+    })
+}

@@ -1,0 +1,229 @@
+//! `ringfence audit`
+
+mod checkpoint;
+mod entries;
+mod push;
+mod replay;
+mod verify;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use ringfence::audit::{TrustedLog, VerifierKey};
+use ringfence_store::Filter;
+
+use self::push::PushTarget;
+use crate::error::{CommandError, Exit};
+use crate::load::Place;
+use crate::store::{Opening, StoreArgs, runtime};
+use crate::time::{Age, Moment};
+
+/// Read, prove and verify the audit log of a store
+///
+/// Every outcome, refusal, approval step, connection and policy change is one record. The records are the leaves of a
+/// Merkle tree; a signed checkpoint says how many there were and what they hashed to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AuditArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(subcommand)]
+    command: AuditCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum AuditCommand {
+    /// Check a proof, without the log
+    CheckProof {
+        /// The proof
+        file: PathBuf,
+        #[command(flatten)]
+        trust: TrustArgs,
+    },
+    /// Sign how many records there are and what they hash to; keep it, and print it to be kept elsewhere too
+    ///
+    /// Every target is tried. Exits with 1 when one of them failed; the checkpoint is kept all the same.
+    Checkpoint {
+        /// The file with the signing key
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// Where else it goes: `file:PATH` appends it, `https://…` posts it, `command:PROGRAM` gives it to a program in
+        /// the sandbox (can be repeated)
+        #[arg(long, value_name = "TARGET")]
+        push: Vec<PushTarget>,
+        /// Let `https://…` be an address or name of a private network
+        #[arg(long)]
+        push_private: bool,
+    },
+    /// Print all records as JSON lines, with the outputs that are kept
+    Export,
+    /// Drop the raw outputs of old records, which may hold credentials; the records stay and verify as before
+    ForgetRaw {
+        /// Those from longer ago than this, such as `30d`
+        #[arg(long, value_name = "TIME")]
+        older_than: Age,
+    },
+    /// Make a signing key in a new file, and print the key that verifies what it signs
+    Keygen {
+        /// The name of the log, such as `acme.io/agents`
+        name: String,
+        /// Where the signing key goes
+        file: PathBuf,
+    },
+    /// Write the proof that a record is in the log
+    Prove {
+        /// The number of the record
+        index: u64,
+        #[command(flatten)]
+        trust: TrustArgs,
+    },
+    /// Decide a recorded run again under the toolbox of today, and show what would differ
+    ///
+    /// No tool is run and nobody is asked. Exits with 4 when something would differ.
+    Replay {
+        /// The run
+        run: String,
+        /// Print one JSON object for each call
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the newest records that match
+    Search {
+        #[command(flatten)]
+        filter: FilterArgs,
+        /// How many at most, newest last
+        #[arg(long, short = 'n', default_value_t = 100)]
+        most: usize,
+    },
+    /// Print one record with its outputs
+    Show {
+        /// The number of the record
+        index: u64,
+    },
+    /// Print the newest records
+    Tail {
+        /// How many
+        #[arg(long, short = 'n', default_value_t = 20)]
+        most: usize,
+    },
+    /// Look for edits, deletions, reordering, truncation, forks and swapped outputs
+    ///
+    /// Exits with 4 when something is found.
+    Verify {
+        #[command(flatten)]
+        trust: TrustArgs,
+        /// A checkpoint that was kept elsewhere, which the log must still contain
+        #[arg(long, value_name = "FILE")]
+        checkpoint: Option<PathBuf>,
+        /// How many of the newest records may lack a signed checkpoint
+        #[arg(long, value_name = "NUMBER", default_value_t = 1_000)]
+        unsigned: u64,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Whose signatures are believed.
+#[derive(Debug, clap::Args)]
+struct TrustArgs {
+    /// The key that `keygen` printed
+    #[arg(long, value_name = "KEY")]
+    trust: String,
+}
+
+#[derive(Debug, clap::Args)]
+struct FilterArgs {
+    /// `approval`, `approver`, `call`, `connection`, `policy` or `settlement`
+    #[arg(long)]
+    kind: Option<String>,
+    /// Of this run
+    #[arg(long)]
+    run: Option<String>,
+    /// About this tool
+    #[arg(long)]
+    tool: Option<String>,
+    /// With this code, such as `HOST_NOT_ALLOWED`
+    #[arg(long)]
+    code: Option<String>,
+    /// From this moment on: `2026-11-15T12:00:00Z`, or `2h` for two hours ago
+    #[arg(long, value_name = "TIME")]
+    since: Option<Moment>,
+    /// Until before this moment
+    #[arg(long, value_name = "TIME")]
+    until: Option<Moment>,
+}
+
+pub(crate) fn run(args: &AuditArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    let name = args.store.name();
+    let open = |opening| {
+        let name = name.clone();
+        async move { name.open(opening).await }
+    };
+    runtime()?.block_on(async {
+        match &args.command {
+            AuditCommand::CheckProof { file, trust } => verify::check_proof(file, &trust.log()?, out),
+            AuditCommand::Checkpoint { key, push, push_private } => {
+                let key = checkpoint::signer(key)?;
+                let store = open(Opening::Change).await?;
+                checkpoint::sign(&*store, &key, push, *push_private, out).await
+            }
+            AuditCommand::Export => entries::export(&*open(Opening::Read).await?, out).await,
+            AuditCommand::ForgetRaw { older_than } => {
+                let store = open(Opening::Change).await?;
+                let forgotten = store.forget_raw(Moment::ago(*older_than).since_1970()).await?;
+                writeln!(out, "raw outputs forgotten: {forgotten}")?;
+                Ok(Exit::Done)
+            }
+            AuditCommand::Keygen { name, file } => checkpoint::keygen(name, file, out),
+            AuditCommand::Prove { index, trust } => {
+                verify::prove(&*open(Opening::Read).await?, *index, &trust.log()?, out).await
+            }
+            AuditCommand::Replay { run, json } => {
+                let store = open(Opening::Read).await?;
+                replay::replay(store, place, run, *json, out).await
+            }
+            AuditCommand::Search { filter, most } => {
+                entries::newest(&*open(Opening::Read).await?, &filter.filter(), *most, out).await
+            }
+            AuditCommand::Show { index } => entries::show(&*open(Opening::Read).await?, *index, out).await,
+            AuditCommand::Tail { most } => {
+                entries::newest(&*open(Opening::Read).await?, &Filter::default(), *most, out).await
+            }
+            AuditCommand::Verify { trust, checkpoint, unsigned, json } => {
+                let log = trust.log()?;
+                let trusted = checkpoint.as_deref().map(|path| verify::checkpoint(path, &log)).transpose()?;
+                let store = open(Opening::Read).await?;
+                let verified = store.verify(&log, *unsigned, trusted.as_ref()).await?;
+                verify::tell(&verified, *json, out)
+            }
+        }
+    })
+}
+
+impl TrustArgs {
+    fn log(&self) -> Result<TrustedLog, CommandError> {
+        let key: VerifierKey = self
+            .trust
+            .parse()
+            .map_err(|error| input(format!("`--trust` is not a verifying key: {error}")))?;
+        let origin = key.name().to_owned();
+        TrustedLog::new(&origin, [key]).map_err(|error| input(error.to_string()))
+    }
+}
+
+impl FilterArgs {
+    fn filter(&self) -> Filter {
+        Filter {
+            kind: self.kind.clone(),
+            run: self.run.clone(),
+            tool: self.tool.clone(),
+            code: self.code.clone(),
+            since_ms: self.since.map(Moment::millis),
+            until_ms: self.until.map(Moment::millis),
+        }
+    }
+}
+
+fn input(message: String) -> CommandError {
+    CommandError::Input { message, hint: None }
+}

@@ -1,0 +1,97 @@
+//! What to type after a call was refused because people must agree first.
+//!
+//! INVARIANT: the lines can be pasted into a shell, and hold no URL, which may hold a password.
+
+use std::fmt::Write as _;
+
+use ringfence::{ApprovalStore, RequestFilter, RequestState};
+use ringfence_store::Database;
+
+use super::{AskedBy, CallArgs};
+use crate::load::Place;
+use crate::store::StoreName;
+
+/// Returns the command lines that show and approve the request, and the one that calls again.
+pub(super) async fn after_asking(
+    args: &CallArgs,
+    place: &Place,
+    run: &str,
+    store: &dyn Database,
+) -> Option<String> {
+    let filter = RequestFilter { state: Some(RequestState::Open), run: Some(run.to_owned()), most: 0 };
+    let open = ApprovalStore::requests(store, &filter).await.ok()?;
+    let filed = open.into_iter().find(|filed| filed.request.tool.as_str() == args.tool)?;
+    let (id, flag) = (&filed.id, store_flag(args));
+    let mut advice = String::from("whoever may agree looks at it and answers with their token:\n");
+    // Writing to a string cannot fail.
+    let _written = writeln!(advice, "    ringfence approvals show {id}{flag}");
+    let _written = writeln!(advice, "    ringfence approvals approve {id}{flag} --token-file FILE");
+    let _written = write!(advice, "  and then the same call runs:\n    {}", again(args, place, run, &flag));
+    Some(advice)
+}
+
+/// The flag that names the store, unless the variable does or the name is a URL.
+fn store_flag(args: &CallArgs) -> String {
+    match &args.store {
+        Some(StoreName::File(path)) => format!(" --store {}", quoted(&path.to_string_lossy())),
+        Some(StoreName::Url(_)) | None => String::new(),
+    }
+}
+
+fn again(args: &CallArgs, place: &Place, run: &str, store: &str) -> String {
+    let mut line = String::from("ringfence");
+    let mut flag = |name: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            let _written = write!(line, " --{name} {}", quoted(value));
+        }
+    };
+    let policy = place.policy.to_string_lossy();
+    flag("policy", Some(&*policy).filter(|policy| *policy != "ringfence.toml"));
+    flag("workspace", place.workspace.as_ref().map(|path| path.to_string_lossy()).as_deref());
+    line.push_str(" call");
+    line.push_str(store);
+    let mut flag = |name: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            let _written = write!(line, " --{name} {}", quoted(value));
+        }
+    };
+    flag("run", Some(run));
+    flag("session", Some(args.session.as_str()).filter(|session| *session != "cli"));
+    flag("proposer", Some(args.proposer.as_str()).filter(|proposer| *proposer != "agent"));
+    flag("asked-by", matches!(args.asked_by, AskedBy::Code).then_some("code"));
+    flag("idempotency-key", args.idempotency_key.as_deref());
+    flag("deadline", args.deadline.map(|deadline| deadline.to_string()).as_deref());
+    flag("wait", args.wait.map(|wait| wait.to_string()).as_deref());
+    let _written = write!(line, " {} {}", quoted(&args.tool), quoted(&args.arguments));
+    line
+}
+
+/// Quotes a word for a shell, where it needs it.
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_read_them() {
+        #[rustfmt::skip]
+        let cases = [
+            ("pay",            "pay"),
+            ("",               "''"),
+            ("a b",            "'a b'"),
+            ("$(id)",          "'$(id)'"),
+            ("it's",           r"'it'\''s'"),
+            (r#"{"a": 1}"#,    r#"'{"a": 1}'"#),
+        ];
+        for (word, expected) in cases {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Whether tools can reach the store that holds what is known of them.
+//!
+//! INVARIANT: no tool runs over a file of SQLite that it, or another tool of its toolbox, may write.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use ringfence::policy::{Direction, resolve_capabilities};
+
+use crate::error::CommandError;
+use crate::load::Loaded;
+use crate::store::StoreName;
+
+/// What is appended to the name of the file for those that belong to it.
+const BESIDE: [&str; 4] = ["", "-wal", "-shm", ".lock"];
+
+/// Refuses a store that a tool may write, and warns of one that a tool may read.
+pub(crate) fn refuse_exposed(loaded: &Loaded, store: &StoreName) -> Result<(), CommandError> {
+    let StoreName::File(path) = store else { return Ok(()) };
+    let files = spellings(path);
+    if let Some(tool) = reached(loaded, &files, Direction::Write) {
+        return Err(CommandError::Input {
+            message: format!("tool `{tool}` may write the store `{}`", path.display()),
+            hint: Some(
+                "keep it outside of what tools may write, or in a folder named `.ringfence`, which none may touch",
+            ),
+        });
+    }
+    if let Some(tool) = reached(loaded, &files, Direction::Read) {
+        let _told = writeln!(
+            std::io::stderr().lock(),
+            "warning: tool `{tool}` may read the store `{}`, and with it what other tools returned",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+/// Returns the first tool that may reach one of the files.
+fn reached(loaded: &Loaded, files: &[PathBuf], direction: Direction) -> Option<String> {
+    let reaches = |declaration: &&ringfence::Declaration| {
+        let declared = declaration.capabilities.clone().unwrap_or_default();
+        let grant = resolve_capabilities(&declared, &loaded.personality).ok().and_then(|grant| grant.fs);
+        grant.is_some_and(|grant| files.iter().any(|file| grant.judge(file, direction).is_ok()))
+    };
+    loaded.declarations.iter().find(reaches).map(|declaration| declaration.name.to_string())
+}
+
+/// Returns the files of a store, as they are written and as they resolve.
+fn spellings(path: &Path) -> Vec<PathBuf> {
+    let written = std::env::current_dir().unwrap_or_default().join(path);
+    let resolved = written.parent().and_then(|parent| parent.canonicalize().ok());
+    let resolved = resolved.zip(written.file_name()).map(|(parent, name)| parent.join(name));
+    let normal = ringfence::policy::normalise(&written).ok();
+    let beside = |path: PathBuf| {
+        BESIDE.map(|suffix| {
+            let mut name: OsString = path.clone().into();
+            name.push(suffix);
+            PathBuf::from(name)
+        })
+    };
+    normal.into_iter().chain(resolved).flat_map(beside).collect()
+}

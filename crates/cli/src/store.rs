@@ -1,0 +1,169 @@
+//! Which store a command uses, and how it is opened.
+//!
+//! INVARIANT: a URL, which may hold a password, is never printed.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use ringfence_store::{Database, KeepRaw, PostgresOptions, PostgresStore, SqliteError, SqliteStore};
+use tokio::runtime::Runtime;
+use zeroize::Zeroizing;
+
+use crate::error::CommandError;
+
+/// The variable that names the store where no flag does.
+pub(crate) const VARIABLE: &str = "RINGFENCE_STORE";
+/// The store of commands that always have one.
+const DEFAULT: &str = "ringfence.db";
+
+/// The store of a command that always has one.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct StoreArgs {
+    /// The store: a file, or `postgres://…`; without it what the variable RINGFENCE_STORE names, then `ringfence.db`
+    #[arg(long, value_name = "STORE", global = true)]
+    store: Option<StoreName>,
+}
+
+impl StoreArgs {
+    /// Returns the store that the flag, the variable or nobody names.
+    pub(crate) fn name(&self) -> StoreName {
+        named(self.store.as_ref()).unwrap_or_else(|| StoreName::File(PathBuf::from(DEFAULT)))
+    }
+}
+
+/// Returns the store that the flag or else the variable names.
+pub(crate) fn named(flag: Option<&StoreName>) -> Option<StoreName> {
+    let variable = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    let from_variable = || {
+        let value = variable()?;
+        Some(value.to_str().map_or_else(|| StoreName::File(PathBuf::from(&value)), StoreName::of))
+    };
+    flag.cloned().or_else(from_variable)
+}
+
+/// A store by name.
+#[derive(Clone)]
+pub(crate) enum StoreName {
+    /// A file of SQLite.
+    File(PathBuf),
+    /// A PostgreSQL database.
+    Url(Zeroizing<String>),
+}
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Opening {
+    /// To change what is there; a file must exist.
+    Change,
+    /// To use it, and to make it where there is none.
+    Make(KeepRaw),
+    /// To read.
+    Read,
+}
+
+impl StoreName {
+    fn of(text: &str) -> Self {
+        if ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
+            Self::Url(Zeroizing::new(text.to_owned()))
+        } else {
+            Self::File(PathBuf::from(text))
+        }
+    }
+
+    /// Opens the store. It belongs to the runtime in which it was opened.
+    pub(crate) async fn open(&self, opening: Opening) -> Result<Arc<dyn Database>, CommandError> {
+        match self {
+            Self::File(_) => Ok(Arc::new(self.open_file(opening)?)),
+            Self::Url(url) => {
+                let raw = if let Opening::Make(raw) = opening { raw } else { KeepRaw::Always };
+                Ok(Arc::new(connect(url, raw).await?))
+            }
+        }
+    }
+
+    /// Connects to a PostgreSQL database, and refuses anything else.
+    pub(crate) async fn open_database(&self) -> Result<PostgresStore, CommandError> {
+        let Self::Url(url) = self else {
+            return Err(CommandError::Input {
+                message: "this works on a PostgreSQL database only".to_owned(),
+                hint: Some("name it as `postgres://…` in the variable RINGFENCE_STORE"),
+            });
+        };
+        connect(url, KeepRaw::Always).await
+    }
+
+    /// Opens a file of SQLite, and refuses anything else.
+    pub(crate) fn open_file(&self, opening: Opening) -> Result<SqliteStore, CommandError> {
+        let Self::File(path) = self else {
+            return Err(CommandError::Input {
+                message: "this works on a file of SQLite only".to_owned(),
+                hint: Some("a PostgreSQL database is copied with its own tools, such as `pg_dump`"),
+            });
+        };
+        if path.to_str().is_some_and(|text| text.contains("://")) {
+            return Err(CommandError::Input {
+                message: "a store is a file, or its name begins with `postgres://`".to_owned(),
+                hint: None,
+            });
+        }
+        let failed = |error: SqliteError| CommandError::Store(error.into());
+        let made = |raw| SqliteStore::builder(path).raw(raw).open().map_err(failed);
+        match opening {
+            Opening::Read => SqliteStore::open_read_only(path).map_err(failed),
+            Opening::Make(raw) => made(raw),
+            // A mistyped name must not become an empty store.
+            Opening::Change if !path.exists() => SqliteStore::open_read_only(path).map_err(failed),
+            Opening::Change => made(KeepRaw::Always),
+        }
+    }
+}
+
+async fn connect(url: &str, raw: KeepRaw) -> Result<PostgresStore, CommandError> {
+    let options = PostgresOptions { raw, ..PostgresOptions::default() };
+    PostgresStore::connect_with(url, options).await.map_err(|error| CommandError::Store(error.into()))
+}
+
+impl FromStr for StoreName {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self::of(text))
+    }
+}
+
+impl fmt::Debug for StoreName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+            Self::Url(_) => f.write_str("Url"),
+        }
+    }
+}
+
+/// Makes the runtime of a command: one thread, and others for what blocks.
+pub(crate) fn runtime() -> Result<Runtime, CommandError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CommandError::Start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_told_from_a_file_and_not_shown() {
+        #[rustfmt::skip]
+        let cases = [
+            // text                              shown
+            ("audit.db",                         "File(\"audit.db\")"),
+            ("/var/lib/x/postgres:",             "File(\"/var/lib/x/postgres:\")"),
+            ("postgres://u:hunter2@db/x",        "Url"),
+            ("postgresql://u:hunter2@db/x",      "Url"),
+        ];
+        for (text, shown) in cases {
+            assert_eq!(format!("{:?}", StoreName::of(text)), shown, "{text}");
+        }
+    }
+}

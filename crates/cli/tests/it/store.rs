@@ -1,0 +1,170 @@
+//! `ringfence store`: made, checked, backed up; and files that are not stores.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::bench::Bench;
+
+#[test]
+fn a_store_is_made_checked_and_backed_up() {
+    let bench = Bench::new();
+    let store = |arguments: &[&str]| bench.ringfence(&[&["store", "--store", "log.db"], arguments].concat());
+    insta::assert_snapshot!(store(&["check"]), @"
+    error: the file `[W]/log.db` cannot be used: entity not found
+      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    exit 1
+    ");
+    insta::assert_snapshot!(store(&["migrate"]), @"
+    up to date: [W]/log.db, 0 records
+    exit 0
+    ");
+    insta::assert_snapshot!(store(&["migrate"]), @"
+    up to date: [W]/log.db, 0 records
+    exit 0
+    ");
+    insta::assert_snapshot!(store(&["check"]), @"
+    nothing found: [W]/log.db, 0 records
+    exit 0
+    ");
+    insta::assert_snapshot!(store(&["backup", "copy.db"]), @"
+    copied: [W]/log.db to copy.db
+    exit 0
+    ");
+    insta::assert_snapshot!(store(&["backup", "copy.db"]), @"
+    error: the file `[W]/copy.db` exists already
+    exit 1
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["store", "--store", "copy.db", "check"]), @"
+    nothing found: [W]/copy.db, 0 records
+    exit 0
+    ");
+    let mode = std::fs::metadata(bench.path().join("copy.db")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    insta::assert_snapshot!(bench.ringfence(&["store", "--store", "postgres://u:hunter2@db/x", "backup", "b.db"]), @"
+    error: this works on a file of SQLite only
+      hint: a PostgreSQL database is copied with its own tools, such as `pg_dump`
+    exit 2
+    ");
+}
+
+#[test]
+fn a_damaged_store_has_findings() {
+    let bench = Bench::new();
+    assert!(bench.ringfence(&["approver", "add", "ada", "--store", "log.db"]).contains("rfa_"));
+    assert!(bench.ringfence(&["approver", "add", "bob", "--store", "log.db"]).contains("rfa_"));
+    sqlite_in(&bench, "log.db", "DELETE FROM entry WHERE position = 1");
+    insta::assert_snapshot!(bench.ringfence(&["store", "--store", "log.db", "check"]), @"
+    its tree is over 2 entries and it has 1
+    exit 4
+    ");
+}
+
+#[test]
+fn what_is_not_our_store_is_refused() {
+    let bench = Bench::new().file("text.db", "not a database, but long enough to look like one would");
+    let private = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(bench.path().join("text.db"), private).unwrap();
+    assert!(bench.ringfence(&["store", "migrate", "--store", "newer.db"]).ends_with("exit 0"));
+    sqlite_in(&bench, "newer.db", "PRAGMA user_version = 99");
+    let mut all = String::new();
+    for name in ["text.db", "newer.db", "none.db"] {
+        for command in
+            [&["store", "check"][..], &["audit", "tail"], &["approvals", "list"], &["idempotency", "list"]]
+        {
+            all.push_str(&bench.ringfence(&[command, &["--store", name]].concat()));
+            all.push('\n');
+        }
+    }
+    for known in 1..20 {
+        all = all.replace(&format!("up to {known}\n"), "up to [KNOWN]\n");
+    }
+    insta::assert_snapshot!(all, @"
+    error: the file `[W]/text.db` is not a database of ringfence
+    exit 1
+    error: the file `[W]/text.db` is not a database of ringfence
+    exit 1
+    error: the file `[W]/text.db` is not a database of ringfence
+    exit 1
+    error: the file `[W]/text.db` is not a database of ringfence
+    exit 1
+    error: the database `[W]/newer.db` has version 99, and this program knows versions up to [KNOWN]
+    exit 1
+    error: the database `[W]/newer.db` has version 99, and this program knows versions up to [KNOWN]
+    exit 1
+    error: the database `[W]/newer.db` has version 99, and this program knows versions up to [KNOWN]
+    exit 1
+    error: the database `[W]/newer.db` has version 99, and this program knows versions up to [KNOWN]
+    exit 1
+    error: the file `[W]/none.db` cannot be used: entity not found
+      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    exit 1
+    error: the file `[W]/none.db` cannot be used: entity not found
+      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    exit 1
+    error: the file `[W]/none.db` cannot be used: entity not found
+      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    exit 1
+    error: the file `[W]/none.db` cannot be used: entity not found
+      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    exit 1
+    ");
+}
+
+#[test]
+fn no_tool_runs_over_a_store_that_a_tool_may_write() {
+    let toolbox = |reach: &str, tool: &str| {
+        format!(
+            "[personality]\nfs_reach = {{ {reach} }}\n[[tool]]\nname = \"{tool}\"\ndescription = \"x\"\nbuiltin = \"{tool}\"\ncapabilities = {{ fs_reach = {{ {reach} }} }}\n"
+        )
+    };
+    let writes = r#"write = ["${workspace}"]"#;
+    let reads = r#"read = ["${workspace}"]"#;
+    let bench = Bench::new()
+        .file("ringfence.toml", toolbox(writes, "write_file"))
+        .file("reads.toml", toolbox(reads, "read_file"))
+        .file("notes.txt", "Thursday")
+        .file(".ringfence/.keep", "")
+        .file("real/.keep", "");
+    std::os::unix::fs::symlink(bench.path().join("real"), bench.path().join("link")).unwrap();
+    let call = |store: &str| {
+        bench.ringfence(&["call", "--store", store, "write_file", r#"{"path": "a.txt", "content": "a"}"#])
+    };
+    let other = Bench::new();
+    let outside = other.path().join("log.db");
+    let outside = outside.to_str().unwrap();
+    let mut all = String::new();
+    for store in ["log.db", "./real/../log.db", "link/log.db", ".ringfence/log.db", outside] {
+        all.push_str(&call(store));
+        all.push('\n');
+    }
+    all.push_str(&bench.ringfence(&["approvals", "resume", "--store", "log.db"]));
+    all.push('\n');
+    let read = ["-p", "reads.toml", "call", "--store", "log.db", "read_file", r#"{"path": "notes.txt"}"#];
+    all.push_str(&bench.ringfence(&read));
+    insta::assert_snapshot!(all, @r#"
+    error: tool `write_file` may write the store `log.db`
+      hint: keep it outside of what tools may write, or in a folder named `.ringfence`, which none may touch
+    exit 2
+    error: tool `write_file` may write the store `./real/../log.db`
+      hint: keep it outside of what tools may write, or in a folder named `.ringfence`, which none may touch
+    exit 2
+    error: tool `write_file` may write the store `link/log.db`
+      hint: keep it outside of what tools may write, or in a folder named `.ringfence`, which none may touch
+    exit 2
+    {"ok":true,"value":"wrote 1 bytes"}
+    exit 0
+    {"ok":true,"value":"wrote 1 bytes"}
+    exit 0
+    error: tool `write_file` may write the store `log.db`
+      hint: keep it outside of what tools may write, or in a folder named `.ringfence`, which none may touch
+    exit 2
+    {"ok":true,"value":"Thursday"}
+    warning: tool `read_file` may read the store `log.db`, and with it what other tools returned
+    exit 0
+    "#);
+}
+
+/// Changes the file behind ringfence's back.
+fn sqlite_in(bench: &Bench, name: &str, statement: &str) {
+    let connection = rusqlite::Connection::open(bench.path().join(name)).unwrap();
+    connection.execute_batch(statement).unwrap();
+}
