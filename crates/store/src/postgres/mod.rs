@@ -15,6 +15,7 @@ mod audit;
 mod check;
 mod copy;
 mod database;
+mod decision;
 mod error;
 mod key;
 mod lease;
