@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ringfence::policy::{
-    Declaration, Gap, JsonLimits, Personality, Places, Toolbox, Variables, check_examples, parse_json,
-    validate_registration,
+    Declaration, Gap, JsonLimits, Notify, Personality, Places, Toolbox, Variables, check_examples,
+    parse_json, validate_registration,
 };
 use ringfence::text::Verdict;
 use ringfence::{
@@ -34,6 +34,7 @@ pub(crate) struct Loaded {
     pub(crate) personality: Personality,
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) problems: Vec<Problem>,
+    pub(crate) notify: Vec<Notify>,
     path: PathBuf,
     /// What the file said, so that a sandbox is tried anew when it says something else.
     text: String,
@@ -112,6 +113,7 @@ impl Place {
             personality: Personality::default(),
             declarations: Vec::new(),
             problems: Vec::new(),
+            notify: Vec::new(),
             path: self.policy.clone(),
             text: text.to_owned(),
         };
@@ -123,6 +125,7 @@ impl Place {
                 return loaded;
             }
         };
+        loaded.notify.clone_from(&toolbox.notify);
         let places = if is_json { None } else { Places::read(text) };
         let variables = self.variables();
         let base = self.policy.parent().unwrap_or(Path::new("")).to_path_buf();
@@ -166,6 +169,11 @@ impl Place {
 }
 
 impl Loaded {
+    /// Returns what the file says.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Goes on only with a toolbox that has no problems.
     pub(crate) fn sound(self) -> Result<Self, CommandError> {
         if self.problems.is_empty() {

@@ -7,6 +7,7 @@ mod exposed;
 mod interrupt;
 mod load;
 mod network;
+mod notify;
 mod sandbox;
 mod secrets;
 mod shown;

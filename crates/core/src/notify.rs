@@ -6,6 +6,7 @@
 mod command;
 mod webhook;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,8 +45,8 @@ pub struct Notifier {
 /// How one round went.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Told {
-    /// How many were told.
-    pub told: usize,
+    /// The channel and the request.
+    pub told: Vec<(String, String)>,
     /// The channel, the request and why it may not have been heard. It is tried again.
     pub failed: Vec<(String, String, String)>,
 }
@@ -88,7 +89,7 @@ impl Notifier {
                 match channel.tell(filed, &body(filed).to_string()).await {
                     Ok(()) => {
                         self.store.told(channel.name(), &filed.id).await?;
-                        told.told += 1;
+                        told.told.push((channel.name().to_owned(), filed.id.clone()));
                     }
                     Err(why) => told.failed.push((channel.name().to_owned(), filed.id.clone(), why)),
                 }
@@ -97,14 +98,19 @@ impl Notifier {
         Ok(told)
     }
 
-    /// Tells what is to be told, until it is cancelled.
-    pub async fn run(&self, cancellation: &CancellationToken) {
+    /// Tells what is to be told, until it is cancelled. Returns what was not heard up to then.
+    pub async fn run(&self, cancellation: &CancellationToken) -> Unheard {
         let every = self.pause.min(Duration::from_millis(500));
+        let mut unheard = Unheard::new();
         while !cancellation.is_cancelled() {
             match self.round().await {
-                Ok(told) => {
-                    for (channel, id, why) in told.failed {
+                Ok(round) => {
+                    for told in round.told {
+                        unheard.remove(&told);
+                    }
+                    for (channel, id, why) in round.failed {
                         tracing::warn!(channel, id, why, "a request for approval could not be told of");
+                        unheard.insert((channel, id), why);
                     }
                 }
                 Err(error) => tracing::warn!(%error, "requests for approval cannot be read"),
@@ -114,8 +120,12 @@ impl Notifier {
                 () = cancellation.cancelled() => {}
             }
         }
+        unheard
     }
 }
+
+/// What was not heard: the channel and the request, and why.
+pub type Unheard = BTreeMap<(String, String), String>;
 
 impl std::fmt::Debug for Notifier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

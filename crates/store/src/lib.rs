@@ -1,7 +1,7 @@
 //! What ringfence keeps between calls, and where secrets come from.
 //!
-//! [`SqliteStore`] keeps the audit log and the keys and values of one machine in one file. Commands ask a [`Database`],
-//! whichever it is.
+//! [`SqliteStore`] keeps the audit log, keys and values, calls by idempotency key and requests for approval of one
+//! machine in one file, which its processes share. Commands ask a [`Database`], whichever it is.
 //!
 //! Each source of secrets is a [`SecretSource`](ringfence::SecretSource), made by whoever wires the program, and asked only for
 //! refs that a grant admits. A source still trusts nothing: not the ref, not the files it finds.

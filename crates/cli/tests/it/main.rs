@@ -16,6 +16,7 @@ mod demo;
 mod idempotency;
 mod layers;
 mod network;
+mod notify;
 mod office;
 mod pins;
 mod postgres;

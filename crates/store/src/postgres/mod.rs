@@ -59,6 +59,8 @@ use self::writer::Writer;
 /// only to a server whose certificate is for the host of the URL. `sslrootcert=FILE` names the certificates to trust,
 /// instead of those that the platform trusts. `sslmode=disable` is the only way to have plain text on the wire.
 ///
+/// The server is PostgreSQL 12 or newer. A pooler between must give each connection a session of its own.
+///
 /// # Examples
 ///
 /// ```no_run

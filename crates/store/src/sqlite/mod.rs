@@ -1,8 +1,8 @@
-//! The audit log and the keys and values of one machine, in one SQLite file.
+//! The audit log, keys and values, idempotency keys and approvals of one machine, in one SQLite file.
 //!
-//! Several processes may have the file open. In each, one thread writes; whoever has something to write sends it there and waits. The thread takes everything that
-//! waits, commits it in one transaction and then answers all of them, so that callers share the cost of reaching the
-//! disk. Readers have connections of their own and see what is committed.
+//! Several processes may have the file open. In each, one thread writes; whoever has something to write sends it there
+//! and waits. The thread takes everything that waits, commits it in one transaction and then answers all of them, so
+//! that callers share the cost of reaching the disk. Readers have connections of their own and see what is committed.
 //!
 //! INVARIANT: an answer of success is given only after the commit has returned.
 
@@ -48,13 +48,13 @@ use self::turn::Turn;
 use self::writer::Writer;
 use crate::entry::KeepRaw;
 
-/// An audit log and a key-value store in one file.
+/// An audit log, a key-value store, idempotency keys and approvals in one file.
 ///
 /// It is cheap to clone. The file is private to its user, whose processes may all have it open at the same time. The
 /// file beside it whose name ends in `.lock` keeps its tables from changing meanwhile; one whose name ends in `.live`
 /// tells the others that this store lives. Both are let go when the last clone is dropped.
 ///
-/// The methods block, except those of [`AuditSink`](ringfence::AuditSink) and [`Store`](ringfence::Store).
+/// The methods block, except those of the traits.
 ///
 /// # Examples
 ///

@@ -1,6 +1,7 @@
 //! Going on with calls whose process died while they waited for people.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -9,6 +10,7 @@ use crate::commands::call::durable;
 use crate::error::{CommandError, Exit};
 use crate::exposed::refuse_exposed;
 use crate::load::Place;
+use crate::notify::{notifier, telling};
 use crate::shown::json_line;
 use crate::store::{Opening, StoreName};
 
@@ -26,8 +28,9 @@ pub(super) async fn resume(
     let expires = loaded.personality.approvals.expires.map_or(EXPIRES, |expires| expires.duration());
     refuse_exposed(&loaded, name)?;
     let store = &name.open(Opening::Change).await?;
+    let notifier = notifier(&loaded, Arc::clone(store) as _).await?;
     let registry = durable(loaded, place, store, wait.unwrap_or(expires))?;
-    let reports = registry.resume().await?;
+    let reports = telling(&notifier, registry.resume()).await?;
     for report in &reports {
         let told = json!({"tool": &*report.tool, "outcome": report.outcome});
         writeln!(out, "{}", json_line(&told))?;

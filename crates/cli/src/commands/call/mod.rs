@@ -17,6 +17,7 @@ use crate::error::{CommandError, Exit};
 use crate::exposed::refuse_exposed;
 use crate::interrupt::first_signal;
 use crate::load::Place;
+use crate::notify::{notifier, telling};
 use crate::store::{Opening, StoreName, named, runtime};
 use crate::time::Age;
 
@@ -116,6 +117,10 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
             None => None,
         };
         let wait = args.wait.map(Span::duration);
+        let notifier = match &store {
+            Some(store) => Some(notifier(&loaded, Arc::clone(store) as _).await?),
+            None => None,
+        };
         let registry = match &store {
             Some(store) => durable(loaded, place, store, wait.unwrap_or_default())?,
             None => loaded.registry(place.pins()?, None, |builder| match audit {
@@ -131,7 +136,10 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
         let run = run.start();
         let called = registry.call(&run, args.call(arguments));
         // Whoever ends us gives the call up, and nobody is to go on with it; a process that dies without a word is another matter.
-        let report = if store.is_some() { unless_interrupted(called, &run).await } else { called.await };
+        let report = match &notifier {
+            Some(notifier) => telling(notifier, unless_interrupted(called, &run)).await,
+            None => called.await,
+        };
         let advice = match (&report.outcome, &store) {
             (Outcome::Refused(refusal), Some(store)) if refusal.code == Code::ApprovalRequired => {
                 advice::after_asking(args, place, &run_id, &**store).await
