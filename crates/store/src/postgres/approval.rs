@@ -10,12 +10,13 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use ringfence::{
     Approval, ApprovalError, ApprovalRequest, ApprovalStore, ApproverEntry, ApproverName, AuditEntry,
-    Decided, FiledRequest, Notice, PersonDecision, RequestFilter, RequestState, Standing, StoreError,
-    TokenHash, Word, notice_pause,
+    FiledRequest, Notice, PersonDecision, RequestFilter, RequestState, Standing, StoreError, TokenHash,
+    notice_pause,
 };
 
 use super::PostgresStore;
 use super::audit::get;
+use super::decision::{decided, standing};
 use super::error::PostgresError;
 use super::request::{self, limit, short_name};
 use super::session::{Parameter, Session};
@@ -288,37 +289,6 @@ impl ApprovalStore for PostgresStore {
     }
 }
 
-/// Says where a request stands; nothing where it can be taken.
-async fn standing(
-    session: &Session,
-    id: &str,
-) -> Result<Option<(FiledRequest, Option<Standing>)>, PostgresError> {
-    let Some(filed) = request::find(session, id).await? else { return Ok(None) };
-    let last = filed.decided.last();
-    let said =
-        |word: Word| last.filter(|last| last.word == word).map(|last| (last.by.clone(), last.reason.clone()));
-    let standing = match filed.state {
-        RequestState::Approved => None,
-        RequestState::Denied => {
-            let (by, reason) = said(Word::Deny).unwrap_or_default();
-            Some(Standing::Denied { by, reason })
-        }
-        RequestState::Expired => Some(Standing::Expired),
-        RequestState::Open => Some(Standing::Open),
-        RequestState::Replaced => {
-            let next = request::select(session, "r.replaces = $1", &[&filed.id]).await?.pop();
-            Some(match (next, said(Word::Change)) {
-                (Some(next), Some((by, reason))) => {
-                    Standing::Changed { arguments: (*next.request.arguments).clone(), by, reason }
-                }
-                _ => Standing::Expired,
-            })
-        }
-        RequestState::Taken => Some(Standing::Taken),
-    };
-    Ok(Some((filed, standing)))
-}
-
 /// Reads the requests whose waiting process has died, oldest first.
 async fn orphans(session: &Session) -> Result<Vec<FiledRequest>, PostgresError> {
     let conditions =
@@ -336,61 +306,4 @@ async fn due(session: &Session, channel: &[u8], most: i64) -> Result<Vec<FiledRe
     );
     let parameters: [Parameter<'_>; 2] = [&channel, &most];
     request::select(session, &conditions, &parameters).await
-}
-
-/// Applies what a person says: the request as it stands then, and the one that takes its place.
-fn decided(
-    mut filed: FiledRequest,
-    decision: &PersonDecision,
-    by: &ApproverName,
-    now: Duration,
-) -> Result<(FiledRequest, Option<FiledRequest>), ApprovalError> {
-    match filed.state {
-        RequestState::Open => {}
-        RequestState::Expired => return Err(ApprovalError::Expired),
-        state => return Err(ApprovalError::NotOpen { state }),
-    }
-    if filed.request.is_proposed_by(by.as_str()) {
-        return Err(ApprovalError::Proposer { by: by.clone() });
-    }
-    if filed.decided.iter().any(|decided| decided.by == by.as_str()) {
-        return Err(ApprovalError::Already { by: by.clone() });
-    }
-    let said = Decided {
-        by: by.to_string(),
-        word: decision.word,
-        reason: decision.reason.clone(),
-        at_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
-    };
-    filed.decided.push(said.clone());
-    match decision.word {
-        Word::Approve => {
-            if filed.decided.len() >= filed.request.needed.approvals() {
-                filed.state = RequestState::Approved;
-            }
-            Ok((filed, None))
-        }
-        Word::Deny => {
-            filed.state = RequestState::Denied;
-            Ok((filed, None))
-        }
-        Word::Change => {
-            let changed = decision.changed.clone().ok_or(ApprovalError::Changed)?;
-            if !filed.request.is_changed_by(&changed) {
-                return Err(ApprovalError::Changed);
-            }
-            filed.state = RequestState::Replaced;
-            let is_enough = changed.needed.approvals() <= 1;
-            let next = FiledRequest {
-                id: short_name()?,
-                request: changed,
-                state: if is_enough { RequestState::Approved } else { RequestState::Open },
-                asked: now,
-                expires: filed.expires,
-                decided: vec![said],
-                replaces: Some(filed.id.clone()),
-            };
-            Ok((filed, Some(next)))
-        }
-    }
 }

@@ -27,7 +27,7 @@ type Table = (&'static str, &'static [Kind], &'static str);
 
 /// The tables, each after those that it needs. What was executing in the file's processes is in doubt elsewhere.
 #[rustfmt::skip]
-const TABLES: [Table; 10] = [
+const TABLES: [Table; 11] = [
     (
         "SELECT position, at_ms, kind, run, tool, code, leaf, record, raw, clean FROM entry ORDER BY position",
         &[Number, Number, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes],
@@ -77,6 +77,12 @@ const TABLES: [Table; 10] = [
          SELECT ringfence.key_name(a, b), a, b, c, d, e, f, '', g, h::smallint, i, j, k
          FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[],
              $8::bigint[], $9::bytea[], $10::bigint[], $11::bigint[]) AS t (a, b, c, d, e, f, g, h, i, j, k)",
+    ),
+    (
+        // A fence is never used again, also that of a key which is gone.
+        "SELECT seq FROM sqlite_sequence WHERE name = 'idempotency'",
+        &[Number],
+        "SELECT setval('ringfence.fence', greatest(a, (SELECT last_value FROM ringfence.fence))) FROM unnest($1::bigint[]) AS t (a)",
     ),
     (
         "SELECT name, token, added_us, revoked_us FROM approver",
@@ -153,8 +159,6 @@ pub async fn copy(from: &SqliteStore, to: &PostgresStore) -> Result<Copied, Data
         insert(&session, page).await?;
     }
     reading.await.map_err(|_| closed())??;
-    let next = "SELECT setval('ringfence.fence', greatest((SELECT max(fence) FROM ringfence.key), 1))";
-    session.row(next, &[]).await?;
     let frontier = check_root(&session).await?;
 
     let mark = Mark { id: random::id().ok_or_else(closed)?, sequence: 1 };
@@ -163,7 +167,7 @@ pub async fn copy(from: &SqliteStore, to: &PostgresStore) -> Result<Copied, Data
         true => PostgresError::Unsettled { place: Arc::clone(to.place()), why: error.to_string() },
         false => error,
     })?;
-    let [entries, _, _, checkpoints, _, values, keys, approvers, requests, _] = rows;
+    let [entries, _, _, checkpoints, _, values, keys, _, approvers, requests, _] = rows;
     Ok(Copied { entries, checkpoints, values, keys, approvers, requests })
 }
 

@@ -9,7 +9,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::task::AbortHandle;
+use tokio::sync::oneshot;
 
 use super::PostgresStore;
 use super::error::PostgresError;
@@ -20,6 +20,8 @@ use super::target::Target;
 
 /// How long a lost lease stays lost, so that every call that depends on it learns of it.
 const MOURNING: Duration = Duration::from_secs(1);
+/// How soon a renewal that failed is tried again.
+const AGAIN: Duration = Duration::from_millis(200);
 /// How often whoever waits for the loss looks at the clock, since timers stand still while the machine sleeps.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -33,7 +35,8 @@ pub(super) struct Instance {
 /// The lease, and the task that renews it.
 pub(super) struct Lease {
     state: Arc<State>,
-    task: AbortHandle,
+    /// Dropped with the lease, which tells the task to say goodbye.
+    _open: oneshot::Sender<()>,
 }
 
 /// What the task and everybody else see.
@@ -58,8 +61,9 @@ impl Lease {
         let state = Arc::new(State { target, options, held: Mutex::new(nobody) });
         let session = Session::open(&state.target, &state.options).await?;
         state.register(&session).await?;
-        let task = tokio::spawn(Arc::clone(&state).run(session)).abort_handle();
-        Ok(Self { state, task })
+        let (open, closed) = oneshot::channel();
+        tokio::spawn(Arc::clone(&state).run(session, closed));
+        Ok(Self { state, _open: open })
     }
 
     /// Returns who we are.
@@ -90,42 +94,33 @@ impl Lease {
     }
 }
 
-impl Drop for Lease {
-    /// Says goodbye where that is still possible; otherwise the lease runs out.
-    fn drop(&mut self) {
-        self.task.abort();
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let state = Arc::clone(&self.state);
-        runtime.spawn(async move {
-            let (instance, _) = state.held();
-            let session = Session::open(&state.target, &state.options).await?;
-            session.execute("DELETE FROM ringfence.instance WHERE id = $1", &[&instance.id.as_slice()]).await
-        });
-    }
-}
-
 impl State {
-    /// Renews for ever.
-    async fn run(self: Arc<Self>, session: Session) {
+    /// Renews until the store is closed. Where goodbye cannot be said, the lease runs out.
+    async fn run(self: Arc<Self>, session: Session, mut closed: oneshot::Receiver<()>) {
         let mut session = Some(session);
+        let mut pause = self.options.lease / 3;
         loop {
-            tokio::time::sleep(self.options.lease / 3).await;
+            if tokio::time::timeout(pause, &mut closed).await.is_ok() {
+                if let Some(session) = session {
+                    let _told = self.end(&session).await;
+                }
+                return;
+            }
             let renewed = match session.take().filter(|session| !session.is_closed()) {
                 Some(open) => self.renew(&open).await.map(|()| open),
                 None => self.reconnect().await,
             };
-            match renewed {
-                Ok(open) => session = Some(open),
-                // There is no time to lose: the next try comes soon.
-                Err(_) => random::pause(2).await,
-            }
-            while session.is_none() {
-                match self.reconnect().await {
-                    Ok(open) => session = Some(open),
-                    Err(_) => random::pause(3).await,
-                }
-            }
+            session = renewed.ok();
+            // Without a renewal there is no time to lose.
+            let third = self.options.lease / 3;
+            pause = if session.is_some() { third } else { third.min(AGAIN) };
         }
+    }
+
+    /// Says that this process no longer lives.
+    async fn end(&self, session: &Session) -> Result<u64, PostgresError> {
+        let (instance, _) = self.held();
+        session.execute("DELETE FROM ringfence.instance WHERE id = $1", &[&instance.id.as_slice()]).await
     }
 
     async fn reconnect(&self) -> Result<Session, PostgresError> {

@@ -15,6 +15,7 @@ mod audit;
 mod check;
 mod copy;
 mod database;
+mod decision;
 mod error;
 mod key;
 mod lease;
@@ -57,6 +58,8 @@ use self::writer::Writer;
 /// Connections within this machine are in plain text unless the URL says otherwise; all others are encrypted, and
 /// only to a server whose certificate is for the host of the URL. `sslrootcert=FILE` names the certificates to trust,
 /// instead of those that the platform trusts. `sslmode=disable` is the only way to have plain text on the wire.
+///
+/// The server is PostgreSQL 12 or newer. A pooler between must give each connection a session of its own.
 ///
 /// # Examples
 ///

@@ -22,7 +22,7 @@ pub struct PostgresOptions {
     pub connect: Duration,
     /// How long one step of a transaction may take: 30 seconds.
     pub statement: Duration,
-    /// How long a change is tried again after the connection was lost: 15 seconds.
+    /// How long something is tried again after the connection was lost: 15 seconds.
     pub patience: Duration,
     /// How many connections read at once; one more writes, and one more renews the lease: 8.
     pub sessions: usize,

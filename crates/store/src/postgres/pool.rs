@@ -1,6 +1,7 @@
 //! The connections that read.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::Semaphore;
 
@@ -9,9 +10,6 @@ use super::option::PostgresOptions;
 use super::random;
 use super::session::Session;
 use super::target::Target;
-
-/// How often a read is tried again.
-const TRIES: u32 = 5;
 
 /// Opens connections as they are needed, up to a number, and keeps them.
 pub(super) struct Pool {
@@ -43,16 +41,19 @@ impl Pool {
         &self.target.place
     }
 
-    /// Reads with a connection of one's own, and once more where it broke. One that failed is not used again.
+    /// Reads with a connection of one's own, and again where it broke, for as long as patience lasts. One that failed
+    /// is not used again.
     pub(super) async fn read<T, F, R>(&self, read: F) -> Result<T, PostgresError>
     where
         F: Fn(Arc<Session>) -> R,
         R: Future<Output = Result<T, PostgresError>>,
     {
-        let mut tries = 0;
+        let (started, mut tries) = (Instant::now(), 0);
         loop {
             match self.once(&read).await {
-                Err(error) if error.passes() && tries < TRIES => random::pause(tries).await,
+                Err(error) if error.passes() && started.elapsed() < self.options.patience => {
+                    random::pause(tries).await;
+                }
                 other => return other,
             }
             tries += 1;

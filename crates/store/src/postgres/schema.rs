@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::audit::get;
 use super::error::PostgresError;
 use super::session::Session;
 
@@ -13,8 +14,17 @@ const STEPS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.s
 /// `ringfenc`: the number of the lock under which tables are made.
 const LOCK: i64 = 0x7269_6e67_6665_6e63;
 
+/// The oldest server that knows every statement, as it counts itself.
+const OLDEST: i32 = 120_000;
+
 /// Brings the tables up to date, all steps or none.
 pub(super) async fn migrate(session: &Session) -> Result<(), PostgresError> {
+    let row = session.row("SELECT current_setting('server_version_num')::integer", &[]).await?;
+    let server = row.map(|row| get::<i32>(session, &row, 0)).transpose()?.unwrap_or(0);
+    if server < OLDEST {
+        let why = format!("PostgreSQL 12 is needed, and the server is {}", server / 10_000);
+        return Err(PostgresError::Database { place: Arc::clone(session.place()), why });
+    }
     // Whoever may only use the tables need not be able to make them.
     if version(session).await? == newest() {
         return Ok(());

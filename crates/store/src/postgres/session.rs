@@ -18,6 +18,9 @@ use super::target::Target;
 /// How long the client waits beyond what the server allows itself.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long a transaction may stand still.
+const IDLE: Duration = Duration::from_secs(5);
+
 /// A value of a statement.
 pub(super) type Parameter<'a> = &'a (dyn ToSql + Sync);
 
@@ -151,11 +154,13 @@ impl Drop for Session {
 /// Returns what a connection is told first. A server that does not wait for its disk is told to.
 fn set_up(options: &PostgresOptions) -> String {
     let limit = options.statement.as_millis().clamp(1, 2_000_000_000);
+    // Whoever stops in the middle of its turn does not keep the others waiting for long.
+    let idle = limit.min(IDLE.as_millis());
     format!(
         "SET search_path = pg_catalog;
          SET statement_timeout = {limit};
          SET lock_timeout = {limit};
-         SET idle_in_transaction_session_timeout = {limit};
+         SET idle_in_transaction_session_timeout = {idle};
          SET default_transaction_isolation = 'read committed';
          SET client_min_messages = warning;
          SET jit = off;

@@ -1,11 +1,14 @@
 //! Servers are killed and connections cut under load: nothing acknowledged is lost, and nothing is there twice.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use ringfence::{AuditEntry, AuditSink as _};
+use ringfence::{
+    AuditEntry, AuditSink as _, Claim, IdempotencyStore as _, KeyClaim, KeyFilter, KeyName, KeyState,
+    Settled, Settlement,
+};
 use ringfence_store::Filter;
 
 use super::*;
@@ -111,6 +114,73 @@ async fn a_killed_server_loses_nothing_and_is_found_again() {
     check(&stores[1], &sent).await;
     drop(bench);
     drop(server);
+}
+
+/// Claims the same keys in the same order as everybody else, and counts what it was granted.
+async fn claimant(
+    store: PostgresStore,
+    owner: usize,
+    effects: Arc<Mutex<BTreeMap<u64, u32>>>,
+    load: Arc<Load>,
+) {
+    let keep = Duration::from_secs(600);
+    for key in 0.. {
+        if load.stop.load(Ordering::SeqCst) {
+            break;
+        }
+        let claim = KeyClaim {
+            name: KeyName { scope: "role/pay".into(), key: key.to_string() },
+            digest: "digest".into(),
+            arguments: "{}".into(),
+            run: "run".into(),
+            owner: format!("{owner}-{key}"),
+        };
+        let Ok(Claim::Granted(fence)) = store.claim(&claim).await else { continue };
+        *effects.lock().unwrap().entry(key).or_default() += 1;
+        let done = Settlement::Committed { output: owner.to_string(), keep };
+        if store.settle(&claim.name, fence, done).await == Ok(Settled::Kept) {
+            load.acknowledged.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_is_granted_once_whatever_happens_to_the_server() {
+    let server = Server::start();
+    let bench = Bench::on(server.restart()).await;
+    let stores = [bench.open().await, bench.open().await];
+    let effects = Arc::new(Mutex::new(BTreeMap::new()));
+    let running = Arc::new(Load::default());
+    let tasks: Vec<_> = (0..6)
+        .zip(stores.iter().cycle())
+        .map(|(owner, store)| {
+            tokio::spawn(claimant(store.clone(), owner, Arc::clone(&effects), Arc::clone(&running)))
+        })
+        .collect();
+    let watched = Arc::clone(&running);
+    let _server = tokio::task::spawn_blocking(move || {
+        for _ in 0..4 {
+            watched.wait(20);
+            server.kill();
+            server.restart();
+        }
+        watched.wait(20);
+        server
+    })
+    .await
+    .unwrap();
+    running.stop.store(true, Ordering::SeqCst);
+    for task in tasks {
+        tokio::time::timeout(Duration::from_secs(60), task).await.unwrap().unwrap();
+    }
+    let effects = effects.lock().unwrap().clone();
+    let twice: Vec<_> = effects.iter().filter(|(_, count)| **count > 1).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+    // What was acknowledged is kept.
+    let committed = KeyFilter { state: Some(KeyState::Committed), ..KeyFilter::default() };
+    let kept = stores[0].keys(&committed).await.unwrap().len() as u64;
+    assert!(kept >= running.acknowledged.load(Ordering::SeqCst), "{kept}");
+    drop(bench);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

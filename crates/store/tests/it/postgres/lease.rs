@@ -15,7 +15,7 @@ use serde_json::json;
 use super::*;
 use crate::sample::{ORIGIN, key, log};
 
-fn claim(key: &str, owner: &str) -> KeyClaim {
+pub(super) fn claim(key: &str, owner: &str) -> KeyClaim {
     KeyClaim {
         name: KeyName { scope: "role/pay".into(), key: key.into() },
         digest: "digest".into(),

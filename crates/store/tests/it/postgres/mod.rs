@@ -3,6 +3,7 @@
 //! INVARIANT: a server that cannot be had is a failure, never a reason to leave a test out.
 
 mod append;
+mod copy;
 mod crash;
 mod lease;
 mod model;

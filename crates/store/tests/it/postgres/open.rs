@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use ringfence::Code;
+use ringfence::{Code, IdempotencyStore as _};
 use ringfence_store::PostgresError;
 
 use super::*;
@@ -100,6 +100,7 @@ async fn whoever_may_only_use_the_tables_can() {
             "CREATE ROLE {role} LOGIN PASSWORD 'secret-word';
              GRANT USAGE ON SCHEMA ringfence TO {role};
              GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ringfence TO {role};
+             GRANT USAGE ON ALL SEQUENCES IN SCHEMA ringfence TO {role};
              GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ringfence TO {role}"
         ))
         .await;
@@ -108,6 +109,10 @@ async fn whoever_may_only_use_the_tables_can() {
     let used = async {
         let store = PostgresStore::connect(&url).await.map_err(|error| error.to_string())?;
         append(&store, "run", 0..3).await;
+        let claimed =
+            store.claim(&super::lease::claim("one", "a")).await.map_err(|error| error.to_string())?;
+        assert!(matches!(claimed, ringfence::Claim::Granted(_)), "{claimed:?}");
+        store.sign(&crate::sample::key(), crate::sample::ORIGIN).await.map_err(|error| error.to_string())?;
         store.size().await.map_err(|error| error.to_string())
     };
     let used = used.await;
@@ -137,6 +142,20 @@ async fn a_server_that_hangs_is_an_error() {
     driver.abort();
     append(&store, "run", 0..1).await;
     assert_eq!(store.size().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn connects_through_a_socket() {
+    let server = Server::start();
+    let url = server.restart();
+    let directory = server.directory.path().join("socket").to_str().unwrap().replace('/', "%2F");
+    let bench = Bench::on(url.clone()).await;
+    let socket = bench.plain_url().replace("@127.0.0.1:", &format!("@{directory}:"));
+    let store = PostgresStore::connect(&socket).await.unwrap();
+    append(&store, "run", 0..3).await;
+    assert_eq!(store.size().await.unwrap(), 3);
+    assert!(format!("{store:?}").contains("/socket`"), "{store:?}");
+    drop(bench);
 }
 
 /// A certificate of an authority that signed nothing.
