@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ringfence::audit::{ApprovalStep, SignerKey, TrustedLog};
+use ringfence::audit::{SignerKey, TrustedLog};
 use ringfence::policy::IdempotencyMode;
-use ringfence::{AuditEntry, Call, Registry, Run, tool};
+use ringfence::{AuditEntry, Call, MemoryAudit, Record, Registry, Run, tool};
 use ringfence_store::{Database, PostgresStore, SqliteStore};
 use rusqlite::Connection;
 use serde_json::json;
@@ -84,21 +84,23 @@ impl std::fmt::Display for Rate {
     }
 }
 
-/// A record of about 400 bytes.
-fn step(call: u64) -> ApprovalStep {
-    ApprovalStep {
-        at: Duration::from_millis(1_700_000_000_000 + call),
-        call: Some(call),
-        run: format!("run-{}", call % 100).into(),
-        tool: "pay_invoice".into(),
-        digest: "0123456789abcdef".repeat(4),
-        step: "approved",
-        by: vec!["ada".into(), "grace".into()],
-        reason: Some(
-            "the invoice is ours and was checked against the order, the delivery note and the contract"
-                .into(),
-        ),
-    }
+/// The record of a real call, of about 700 bytes.
+async fn record() -> Result<Record, Failure> {
+    let audit = Arc::new(MemoryAudit::default());
+    let registry = Registry::builder().audit(Arc::clone(&audit) as Arc<_>).build();
+    registry.register(
+        tool("look_up_invoice")
+            .input_schema(json!({ "type": "object" }))
+            .output_schema(json!({ "type": "object" }))
+            .run(
+                |input: serde_json::Value, _| async move { Ok(json!({ "invoice": input, "state": "open" })) },
+            )?,
+    )?;
+    let arguments =
+        json!({ "invoice": 4711, "customer": "acme", "note": "delivered in two parts, the second one late" });
+    let call = Call::new("look_up_invoice", arguments);
+    registry.call(&Run::new("run-17", "session-3"), call).await;
+    Ok(audit.take().pop().ok_or("no record was left")?)
 }
 
 /// Has `callers` tasks do something for a while.
@@ -135,10 +137,10 @@ where
 }
 
 async fn appends(store: &Arc<dyn Database>, callers: usize) -> Result<Rate, Failure> {
-    let store = Arc::clone(store);
-    measured(callers, move |number| {
-        let store = Arc::clone(&store);
-        async move { Ok(store.append(&[AuditEntry::Approval(&step(number))]).await?) }
+    let (store, record) = (Arc::clone(store), Arc::new(record().await?));
+    measured(callers, move |_| {
+        let (store, record) = (Arc::clone(&store), Arc::clone(&record));
+        async move { Ok(store.append(&[AuditEntry::Call { record: &record, raw: None }]).await?) }
     })
     .await
 }
@@ -169,20 +171,19 @@ async fn calls(store: &Arc<dyn Database>, callers: usize) -> Result<Rate, Failur
 }
 
 /// One transaction for each record, as a program without a group commit writes them.
-fn naive(folder: &Path) -> Result<Rate, Failure> {
+fn naive(folder: &Path, record: &Record) -> Result<Rate, Failure> {
     let connection = Connection::open(folder.join("naive.db"))?;
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-         CREATE TABLE entry (position INTEGER PRIMARY KEY, record TEXT NOT NULL);",
+         CREATE TABLE entry (position INTEGER PRIMARY KEY, record TEXT NOT NULL, clean TEXT);",
     )?;
     let (started, mut times) = (Instant::now(), Vec::new());
-    for number in 0.. {
-        if started.elapsed() >= TIME {
-            break;
-        }
+    while started.elapsed() < TIME {
         let begun = Instant::now();
-        let line = AuditEntry::Approval(&step(number)).line()?;
-        connection.prepare_cached("INSERT INTO entry (record) VALUES (?1)")?.execute([line.record])?;
+        let line = AuditEntry::Call { record, raw: None }.line()?;
+        connection
+            .prepare_cached("INSERT INTO entry (record, clean) VALUES (?1, ?2)")?
+            .execute([Some(line.record), line.clean])?;
         times.push(begun.elapsed());
     }
     let seconds = started.elapsed().as_secs_f64();
@@ -194,7 +195,7 @@ fn naive(folder: &Path) -> Result<Rate, Failure> {
 
 async fn sqlite() -> Result<(), Failure> {
     let folder = Folder::new()?;
-    let floor = naive(&folder.0)?;
+    let floor = naive(&folder.0, &record().await?)?;
     println!("SQLite");
     println!("  one transaction for each record       1 caller   {floor}");
     let store: Arc<dyn Database> = Arc::new(SqliteStore::open(&folder.0.join("ringfence.db"))?);
@@ -225,7 +226,7 @@ async fn postgres() -> Result<(), Failure> {
     let database = format!("bench_{}", std::process::id());
     psql(&server, &format!("CREATE DATABASE {database}"))?;
     let url = server.replacen("/postgres?", &format!("/{database}?"), 1);
-    let floor = pgbench(&url)?;
+    let floor = pgbench(&url, &record().await?)?;
     println!("PostgreSQL");
     println!("  pgbench, one insert a transaction    64 clients  {floor}");
     let store: Arc<dyn Database> = Arc::new(PostgresStore::connect(&url).await?);
@@ -248,12 +249,16 @@ fn psql(url: &str, sql: &str) -> Result<(), Failure> {
 }
 
 /// PostgreSQL's own measure: 64 clients that insert the same record, each in its own transaction.
-fn pgbench(url: &str) -> Result<Rate, Failure> {
+fn pgbench(url: &str, record: &Record) -> Result<Rate, Failure> {
     let folder = Folder::new()?;
-    psql(url, "CREATE TABLE entry (position bigserial PRIMARY KEY, record text NOT NULL)")?;
-    let line = AuditEntry::Approval(&step(1)).line()?;
+    psql(url, "CREATE TABLE entry (position bigserial PRIMARY KEY, record text NOT NULL, clean text)")?;
+    let line = AuditEntry::Call { record, raw: None }.line()?;
     let script = folder.0.join("insert.sql");
-    std::fs::write(&script, format!("INSERT INTO entry (record) VALUES ('{}');\n", line.record))?;
+    let clean = line.clean.unwrap_or_default();
+    std::fs::write(
+        &script,
+        format!("INSERT INTO entry (record, clean) VALUES ('{}', '{clean}');\n", line.record),
+    )?;
     let log = folder.0.join("log");
     let output = Command::new("pgbench")
         .args(["-n", "-c", "64", "-j", "2", "-M", "prepared", "-T", &TIME.as_secs().to_string()])
@@ -301,11 +306,13 @@ fn key() -> Result<SignerKey, Failure> {
 
 async fn fill(path: &Path) -> Result<(), Failure> {
     let store: Arc<dyn Database> = Arc::new(SqliteStore::open(path)?);
-    let started = Instant::now();
+    let (record, started) = (record().await?, Instant::now());
     for first in (0..LOG).step_by(1_000) {
-        let steps: Vec<ApprovalStep> = (first..first + 1_000).map(step).collect();
-        let entries: Vec<AuditEntry<'_>> = steps.iter().map(AuditEntry::Approval).collect();
-        store.append(&entries).await?;
+        let many = vec![
+            AuditEntry::Call { record: &record, raw: None };
+            usize::try_from(LOG.min(first + 1_000) - first)?
+        ];
+        store.append(&many).await?;
     }
     store.sign(&key()?, ORIGIN).await?;
     println!(
