@@ -12,6 +12,7 @@
     reason = "a measurement starts programs and prints its table"
 )]
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -193,10 +194,24 @@ fn naive(folder: &Path, record: &Record) -> Result<Rate, Failure> {
     Ok(Rate { per_second: times.len() as f64 / seconds, p99 })
 }
 
+/// What a disk takes to keep a page, in the median.
+fn fsync(folder: &Path) -> Result<Duration, Failure> {
+    let mut file = std::fs::File::create(folder.join("page"))?;
+    let mut times = Vec::new();
+    for _ in 0..200 {
+        let begun = Instant::now();
+        file.write_all(&[0; 4096])?;
+        file.sync_data()?;
+        times.push(begun.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times.get(100).copied().unwrap_or_default())
+}
+
 async fn sqlite() -> Result<(), Failure> {
     let folder = Folder::new()?;
     let floor = naive(&folder.0, &record().await?)?;
-    println!("SQLite");
+    println!("SQLite; an fsync takes {:.0} µs here", fsync(&folder.0)?.as_secs_f64() * 1e6);
     println!("  one transaction for each record       1 caller   {floor}");
     let store: Arc<dyn Database> = Arc::new(SqliteStore::open(&folder.0.join("ringfence.db"))?);
     measure(&store, "naive loop", floor, 10.0).await
@@ -254,11 +269,13 @@ fn pgbench(url: &str, record: &Record) -> Result<Rate, Failure> {
     psql(url, "CREATE TABLE entry (position bigserial PRIMARY KEY, record text NOT NULL, clean text)")?;
     let line = AuditEntry::Call { record, raw: None }.line()?;
     let script = folder.0.join("insert.sql");
-    let clean = line.clean.unwrap_or_default();
-    std::fs::write(
-        &script,
-        format!("INSERT INTO entry (record, clean) VALUES ('{}', '{clean}');\n", line.record),
-    )?;
+    // A colon would begin one of pgbench's variables.
+    let literal = |text: &str| {
+        let text = text.replace('\\', "\\\\").replace('\'', "''").replace(':', "\\x3A");
+        format!("E'{text}'")
+    };
+    let (record, clean) = (literal(&line.record), literal(&line.clean.unwrap_or_default()));
+    std::fs::write(&script, format!("INSERT INTO entry (record, clean) VALUES ({record}, {clean});\n"))?;
     let log = folder.0.join("log");
     let output = Command::new("pgbench")
         .args(["-n", "-c", "64", "-j", "2", "-M", "prepared", "-T", &TIME.as_secs().to_string()])
