@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use ringfence::{ApprovalError, Code, StoreError};
 use ringfence_store::{DatabaseError, SqliteError};
 
+use crate::shown::one_line;
+
 /// The exit codes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Exit {
@@ -101,7 +103,8 @@ impl CommandError {
             }
         };
         // Writing to a string cannot fail.
-        let _written = writeln!(report, "error: {self}");
+        // What a server or a file says is not to drive the terminal.
+        let _written = writeln!(report, "error: {}", one_line(&self.to_string()));
         if let Some(hint) = hint {
             let _written = writeln!(report, "  hint: {hint}");
         }

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use ringfence::HostFiles;
 use ringfence::policy::{Direction, resolve_capabilities};
 
 use crate::error::CommandError;
@@ -39,9 +40,12 @@ pub(crate) fn refuse_exposed(loaded: &Loaded, store: &StoreName) -> Result<(), C
 
 /// Returns the first tool that may reach one of the files.
 fn reached(loaded: &Loaded, files: &[PathBuf], direction: Direction) -> Option<String> {
+    let host = HostFiles::new();
     let reaches = |declaration: &&ringfence::Declaration| {
         let declared = declaration.capabilities.clone().unwrap_or_default();
         let grant = resolve_capabilities(&declared, &loaded.personality).ok().and_then(|grant| grant.fs);
+        // A root that is named through a link counts where it leads to.
+        let grant = grant.map(|grant| host.named_both_ways(&grant));
         grant.is_some_and(|grant| files.iter().any(|file| grant.judge(file, direction).is_ok()))
     };
     loaded.declarations.iter().find(reaches).map(|declaration| declaration.name.to_string())

@@ -2,8 +2,9 @@
 
 use std::io::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
-use ringfence::notify::{Channel, CommandChannel, Notifier, WebhookChannel};
+use ringfence::notify::{Channel, CommandChannel, Notifier, Told, WebhookChannel};
 use ringfence::policy::Notify;
 use ringfence::{ApprovalStore, Launcher, SandboxLauncher, SecretSource as _, SystemClock};
 use tokio_util::sync::CancellationToken;
@@ -11,6 +12,9 @@ use tokio_util::sync::CancellationToken;
 use crate::error::CommandError;
 use crate::load::Loaded;
 use crate::sandbox::{BackendChoice, choose};
+
+/// How long a call that has ended still tells people.
+const LAST_ROUND: Duration = Duration::from_secs(3);
 
 /// Makes the notifier of a toolbox. What cannot be made is an error: somebody who should be told would not be.
 pub(crate) async fn notifier(
@@ -58,7 +62,9 @@ pub(crate) async fn telling<T>(notifier: &Notifier, work: impl Future<Output = T
     };
     let (found, mut unheard) = tokio::join!(work, notifier.run(&done));
     let mut failed: Vec<String> = Vec::new();
-    match notifier.round().await {
+    // What is not heard by then is told by the next call.
+    let last = tokio::time::timeout(LAST_ROUND, notifier.round()).await;
+    match last.unwrap_or_else(|_| Ok(Told::default())) {
         Ok(round) => {
             for told in round.told {
                 unheard.remove(&told);

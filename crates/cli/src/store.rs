@@ -2,7 +2,6 @@
 //!
 //! INVARIANT: a URL, which may hold a password, is never printed.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -103,7 +102,9 @@ impl StoreName {
                 hint: Some("a PostgreSQL database is copied with its own tools, such as `pg_dump`"),
             });
         };
-        if path.to_str().is_some_and(|text| text.contains("://")) {
+        let scheme = path.to_str().and_then(|text| text.split_once(':')).map(|(scheme, _)| scheme);
+        let is_url = scheme.is_some_and(|scheme| scheme.to_ascii_lowercase().starts_with("postgres"));
+        if is_url || path.to_str().is_some_and(|text| text.contains("://")) {
             return Err(CommandError::Input {
                 message: "a store is a file, or its name begins with `postgres://`".to_owned(),
                 hint: None,
@@ -127,9 +128,9 @@ async fn connect(url: &str, raw: KeepRaw) -> Result<PostgresStore, CommandError>
 }
 
 impl FromStr for StoreName {
-    type Err = Infallible;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, Infallible> {
+    fn from_str(text: &str) -> Result<Self, &'static str> {
         Ok(Self::of(text))
     }
 }

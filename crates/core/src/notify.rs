@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -82,17 +82,33 @@ impl Notifier {
     ///
     /// The store cannot be asked, or cannot keep that somebody was told.
     pub async fn round(&self) -> Result<Told, StoreError> {
+        let rounds = join_all(self.channels.iter().map(|channel| self.round_of(&**channel))).await;
+        let mut all = Told::default();
+        for round in rounds {
+            let round = round?;
+            all.told.extend(round.told);
+            all.failed.extend(round.failed);
+        }
+        Ok(all)
+    }
+
+    /// Tells one channel, of several requests at once: one that does not answer keeps nobody else waiting.
+    async fn round_of(&self, channel: &dyn Channel) -> Result<Told, StoreError> {
+        let notices = self.store.notices(channel.name(), self.pause, ROUND).await?;
+        let telling = notices.iter().map(|notice| async {
+            let filed = &notice.filed;
+            let heard = channel.tell(filed, &body(filed).to_string()).await;
+            if heard.is_ok() {
+                self.store.told(channel.name(), &filed.id).await?;
+            }
+            Ok::<_, StoreError>((filed.id.clone(), heard))
+        });
         let mut told = Told::default();
-        for channel in &self.channels {
-            for notice in self.store.notices(channel.name(), self.pause, ROUND).await? {
-                let filed = &notice.filed;
-                match channel.tell(filed, &body(filed).to_string()).await {
-                    Ok(()) => {
-                        self.store.told(channel.name(), &filed.id).await?;
-                        told.told.push((channel.name().to_owned(), filed.id.clone()));
-                    }
-                    Err(why) => told.failed.push((channel.name().to_owned(), filed.id.clone(), why)),
-                }
+        for told_one in join_all(telling).await {
+            let (id, heard) = told_one?;
+            match heard {
+                Ok(()) => told.told.push((channel.name().to_owned(), id)),
+                Err(why) => told.failed.push((channel.name().to_owned(), id, why)),
             }
         }
         Ok(told)
@@ -103,7 +119,12 @@ impl Notifier {
         let every = self.pause.min(Duration::from_millis(500));
         let mut unheard = Unheard::new();
         while !cancellation.is_cancelled() {
-            match self.round().await {
+            let round = tokio::select! {
+                round = self.round() => round,
+                // Who was not told by then is told later, by whoever asks for notices next.
+                () = cancellation.cancelled() => break,
+            };
+            match round {
                 Ok(round) => {
                     for told in round.told {
                         unheard.remove(&told);

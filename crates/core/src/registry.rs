@@ -158,6 +158,14 @@ impl Parts {
         appended
     }
 
+    /// Keeps the personalities that were put in force and are not in the audit yet.
+    pub(crate) async fn keep_policies(&self) -> Result<(), String> {
+        if self.policies.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            return Ok(());
+        }
+        self.append(std::iter::empty()).await
+    }
+
     /// Puts a personality on the way into the audit.
     pub(crate) fn policy_changed(&self, personality: &Personality, start: bool) {
         if self.audit.is_none() {
@@ -340,7 +348,7 @@ impl Registry {
     ///
     /// The audit cannot keep them. They are kept before the next call, or that call's outcome is withheld.
     pub async fn keep_policies(&self) -> Result<(), String> {
-        self.parts.append(std::iter::empty()).await
+        self.parts.keep_policies().await
     }
 
     /// Ends a session: what tools kept in its storage scope is gone.

@@ -74,7 +74,12 @@ fn empty_database(server: &str, name: &str) -> String {
 
 /// Runs one statement.
 pub(crate) fn psql(url: &str, sql: &str) {
-    let done = Command::new("psql").args([url, "-qAtX", "-c", sql]).stdout(Stdio::null()).status().unwrap();
+    let done = Command::new("psql")
+        .env("PGOPTIONS", "-c client_min_messages=warning")
+        .args([url, "-qAtX", "-c", sql])
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
     assert!(done.success(), "`{sql}` failed");
 }
 

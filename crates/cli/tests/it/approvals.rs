@@ -38,6 +38,8 @@ pub(crate) fn once(office: &Office) {
     run        r1
     session    cli
     proposer   agent
+    role       clerk
+    directory  [W]
     key        invoice-7
     needs      one person, not the proposer
     asked      [TIME]
@@ -407,7 +409,7 @@ fn what_is_wrong_is_said_and_changes_nothing() {
         all.push_str(&office.ringfence(arguments));
         all.push('\n');
     }
-    insta::assert_snapshot!(all, @"
+    insta::assert_snapshot!(all, @r"
     error: there is no token to decide with
       hint: give it with --token-file FILE or in the variable RINGFENCE_APPROVER_TOKEN
     exit 2
@@ -420,7 +422,7 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     error: cannot read `missing.token`: No such file or directory (os error 2)
       hint: it is what `ringfence approver add` printed
     exit 1
-    error: there is no request `nonesuch `
+    error: there is no request `nonesuch\u{a}`
       hint: `ringfence approvals list --all` shows every request
     exit 2
     error: no approver has this token
@@ -488,8 +490,8 @@ fn what_a_model_wrote_cannot_look_like_anything_else() {
     let id = office.request();
     let listed = office.ringfence(&["approvals", "list"]);
     insta::assert_snapshot!(listed, @r#"
-    ID            STATE  TOOL  CLASS      RUN  PROPOSER  DECIDED  EXPIRES               ARGUMENTS
-    [ID]  open   pay   financial  r 1  p q       0 of 1   [TIME]  {"to":"x\u001b[2K\r\nfake0000  open  pay","amount":3}
+    ID            STATE  TOOL  CLASS      RUN                PROPOSER      DECIDED  EXPIRES               ARGUMENTS
+    [ID]  open   pay   financial  r\u{a}1\u{1b}[31m  p\u{7}\u{a}q  0 of 1   [TIME]  {"to":"x\u001b[2K\u202e\r\nfake0000  open  pay\u009b31m","a…
     exit 0
     "#);
     let shown = office.ringfence(&["approvals", "show", &id]);
@@ -498,19 +500,19 @@ fn what_a_model_wrote_cannot_look_like_anything_else() {
     state      open
     tool       pay
     class      financial
-    run        r 1
+    run        r\u{a}1\u{1b}[31m
     session    cli
-    proposer   p q
+    proposer   p\u{7}\u{a}q
+    role       clerk
+    directory  [W]
     needs      one person, not the proposer
     asked      [TIME]
     expires    [TIME]
     digest     [DIGEST]
     arguments  {
-    arguments    "to": "x\u001b[2K\r\nfake0000  open  pay",
+    arguments    "to": "x\u001b[2K\u202e\r\nfake0000  open  pay\u009b31m",
     arguments    "amount": 3
     arguments  }
-    note       hidden characters or what looks like a credential were left out of the arguments
-               `ringfence approvals show [ID] --json` has them whole
     exit 0
     "#);
     let json = office.raw(&["approvals", "show", &id, "--json"]);

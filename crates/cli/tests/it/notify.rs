@@ -67,7 +67,7 @@ fn what_was_not_heard_is_said_and_the_call_waits_all_the_same() {
     let said = pay(&office);
     assert!(said.contains("APPROVAL_REQUIRED"), "{said}");
     let warning =
-        format!("warning: somebody could not be told of a waiting call: webhook http://127.0.0.1:{port}: ");
+        format!("warning: somebody could not be told of a waiting call: webhook http://127.0.0.1:{port} ");
     assert!(said.contains(&warning) && said.contains("the server answered 500"), "{said}");
     heard.join().unwrap();
     assert_eq!(office.waiting().len(), 1);

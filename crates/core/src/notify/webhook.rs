@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use hmac::{Hmac, KeyInit, Mac};
 use ringfence_egress::{Client, Request, Scope};
 use ringfence_policy::{HostPattern, NetworkCeiling, NetworkGrant, Private};
-use sha2::Sha256;
+use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::Channel;
@@ -47,7 +47,13 @@ impl WebhookChannel {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, String> {
         let parsed = Url::parse(url).map_err(|error| format!("`{url}` is not an address: {error}"))?;
-        if parsed.scheme() != "https" && private.is_empty() {
+        let is_private = match parsed.host() {
+            Some(url::Host::Ipv4(address)) => private.covers_address(address.into()),
+            Some(url::Host::Ipv6(address)) => private.covers_address(address.into()),
+            Some(url::Host::Domain(name)) => name.parse().is_ok_and(|name| private.covers_name(&name)),
+            None => false,
+        };
+        if parsed.scheme() != "https" && !(parsed.scheme() == "http" && is_private) {
             return Err(format!("`{url}` is not https"));
         }
         if !parsed.username().is_empty() || parsed.password().is_some() {
@@ -62,7 +68,9 @@ impl WebhookChannel {
             format!("{host}:{port}").parse().map_err(|error| format!("`{url}`: {error}"))?;
         let ceiling = NetworkCeiling::new([pattern].into_iter().collect(), private);
         let grant = NetworkGrant::meet(ceiling.hosts(), &ceiling);
-        let name = format!("webhook {}", parsed.origin().ascii_serialization());
+        // Two hooks of one server are two channels, and the path may be a secret.
+        let path: String = hex(&Sha256::digest(parsed.as_str())).chars().take(8).collect();
+        let name = format!("webhook {} {path}", parsed.origin().ascii_serialization());
         Ok(Self { name, url: parsed, secret, client, grant, clock })
     }
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::ask::{Answer, Patience, Question};
-use super::claim::{HeldKey, kept_for};
+use super::claim::{HeldKeys, kept_for};
 use super::output::{CleanOutput, RawOutput};
 use super::reconcile::Claim;
 use super::registered::{Fit, Registered};
@@ -49,7 +49,7 @@ pub(crate) struct Admitted {
 /// What came of asking to be admitted.
 pub(crate) enum Admission {
     /// The tool is to run.
-    Admitted { call: Admitted, reservation: Reservation, key: Option<HeldKey> },
+    Admitted { call: Admitted, reservation: Reservation, key: Option<HeldKeys> },
     /// The output is already there: replayed by its key.
     Replayed(Arc<CleanOutput>),
     /// An interceptor gave an output in the tool's place.
@@ -135,7 +135,7 @@ impl Desk<'_> {
             arguments: Arc::clone(arguments),
             deadline: self.deadline(call, fit),
             checks: Checks::of(registered, fit),
-            context: self.context(registered, fit, grant, key.as_ref().and_then(HeldKey::name)),
+            context: self.context(registered, fit, grant, key.as_ref().and_then(HeldKeys::name)),
             keep: kept_for(registered.class, self.parts.keep_keys),
         };
         Ok(Admission::Admitted { call: admitted, reservation, key })
@@ -338,7 +338,7 @@ impl Admitted {
     }
 
     /// Runs the tool, and again where that does no harm. Returns how often it ran.
-    pub(crate) async fn run(&self, key: Option<&HeldKey>) -> (Result<CleanOutput, Failure>, u32) {
+    pub(crate) async fn run(&self, key: Option<&HeldKeys>) -> (Result<CleanOutput, Failure>, u32) {
         let end = Instant::now() + self.deadline;
         let harm = Harm {
             class: self.registered.class,
@@ -368,7 +368,7 @@ impl Admitted {
     }
 
     /// Runs the tool. A panic, a missed deadline or a cancelled run is a failure like any other.
-    async fn run_once(&self, end: Instant, key: Option<&HeldKey>) -> Result<RawOutput, Failure> {
+    async fn run_once(&self, end: Instant, key: Option<&HeldKeys>) -> Result<RawOutput, Failure> {
         let (tool, run) = (&self.registered.tool, self.context.run().clone());
         let context = self.context.clone();
         // Inside a block, because a tool may panic before it returns its future.
@@ -415,7 +415,7 @@ impl Admitted {
 }
 
 /// Resolves when others may take this process for dead, where the call has a key.
-async fn lost(key: Option<&HeldKey>) {
+async fn lost(key: Option<&HeldKeys>) {
     match key {
         Some(key) => key.lost().await,
         None => std::future::pending().await,

@@ -19,6 +19,9 @@ use crate::registry::Parts;
 /// How often an approver that does not wait itself is asked again.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// How large the arguments may be that people are asked about.
+const MOST_BYTES: usize = 256 << 10;
+
 /// Whether an answer is waited for beyond what the approver does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Patience {
@@ -51,6 +54,12 @@ pub(crate) enum Answer {
 impl Question<'_> {
     /// Asks, and keeps what was asked and answered.
     pub(crate) async fn ask(&self) -> Result<Answer, Refusal> {
+        let size = self.request.arguments.to_string().len();
+        if size > MOST_BYTES {
+            let message =
+                format!("arguments of {size} bytes are more than a person can agree to: {MOST_BYTES}");
+            return Err(Refusal::new(Code::LimitExceeded, message));
+        }
         let Some(approver) = &self.parts.approver else { return Err(self.required()) };
         self.parts.tell(Event::Asked { tool: &self.request.tool, digest: &self.request.digest });
         self.keep("asked", Vec::new(), None).await?;
@@ -111,9 +120,11 @@ impl Question<'_> {
         let people = if self.request.needed == Decision::AskTwo { "two people" } else { "a person" };
         let digest = &self.request.digest;
         let has_store = self.parts.approver.as_ref().is_some_and(|approver| approver.store().is_some());
-        let hint = match digest.get(..12).filter(|_| has_store) {
-            Some(short) => format!("`ringfence approvals approve {short}`, and call again"),
-            None => format!("approve digest {digest}"),
+        // The whole digest: of a part of it somebody could make a second request that has the same.
+        let hint = if has_store {
+            format!("`ringfence approvals approve {digest}`, and call again")
+        } else {
+            format!("approve digest {digest}")
         };
         Refusal::new(Code::ApprovalRequired, format!("{people} must agree to {}", self.subject)).hint(hint)
     }

@@ -55,47 +55,51 @@ pub(super) struct CallKey<'a> {
 }
 
 impl<'a> CallKey<'a> {
-    /// Finds the key of a call: the caller's own or the business key; none where the tool does without.
-    pub(super) fn of(
+    /// Finds the keys of a call: the caller's own, the business key, or both. A caller who sends another key does not get
+    /// around the tool's business key; none where the tool does without.
+    ///
+    /// `arguments` are those that the tool would run with. What makes a call the same call are the ones the caller sent, which
+    /// people and interceptors do not change.
+    pub(super) fn all(
         store: &'a Arc<dyn IdempotencyStore>,
         call: &Call,
         run: &str,
         personality: Option<&str>,
         idempotency: &Idempotency,
         arguments: &Value,
-    ) -> Result<Option<Self>, Refusal> {
-        let Some(mode) = idempotency.mode else { return Ok(None) };
-        let key = match call.key() {
-            Some(key) => Some(key.to_owned()),
-            None => business_key(&idempotency.key, arguments)?,
-        };
-        let Some(key) = key else {
+    ) -> Result<Vec<Self>, Refusal> {
+        let Some(mode) = idempotency.mode else { return Ok(Vec::new()) };
+        let own = call.key().map(str::to_owned);
+        let business = business_key(&idempotency.key, arguments)?.filter(|key| own.as_ref() != Some(key));
+        if own.is_none() && business.is_none() {
             return match mode {
-                IdempotencyMode::Optional => Ok(None),
+                IdempotencyMode::Optional => Ok(Vec::new()),
                 IdempotencyMode::Required => Err(Refusal::new(
                     Code::IdempotencyKeyRequired,
                     format!("tool `{}` needs an idempotency key", call.tool()),
                 )),
             };
-        };
-        if key.is_empty() || key.chars().count() > MAX_IDEMPOTENCY_KEY {
-            let message = format!("an idempotency key has 1 to {MAX_IDEMPOTENCY_KEY} characters");
-            return Err(Refusal::new(Code::InputInvalid, message));
         }
-        let digest = digest(arguments).map_err(|error| {
+        let digest = digest(&*call.arguments()).map_err(|error| {
             Refusal::new(Code::InputInvalid, format!("the arguments have no digest: {error}"))
         })?;
         // One role's key never replays what a tool told another role.
         let scope = format!("{}/{}", personality.unwrap_or_default(), call.tool());
-        let owner = random::name().map_err(|error| Refusal::new(Code::NotAvailable, error))?;
-        let claim = KeyClaim {
-            name: KeyName { scope, key },
-            digest,
-            arguments: arguments.to_string(),
-            run: run.to_owned(),
-            owner,
+        let keyed = |key: String| {
+            if key.is_empty() || key.chars().count() > MAX_IDEMPOTENCY_KEY {
+                let message = format!("an idempotency key has 1 to {MAX_IDEMPOTENCY_KEY} characters");
+                return Err(Refusal::new(Code::InputInvalid, message));
+            }
+            let claim = KeyClaim {
+                name: KeyName { scope: scope.clone(), key },
+                digest: digest.clone(),
+                arguments: arguments.to_string(),
+                run: run.to_owned(),
+                owner: random::name().map_err(|error| Refusal::new(Code::NotAvailable, error))?,
+            };
+            Ok(Self { store, claim, wait: call.in_flight_wait() })
         };
-        Ok(Some(Self { store, claim, wait: call.in_flight_wait() }))
+        own.into_iter().chain(business).map(keyed).collect()
     }
 
     /// Returns the key as it was given.
@@ -105,11 +109,17 @@ impl<'a> CallKey<'a> {
 
     /// Says what is known of the key, without claiming it.
     pub(super) async fn known(&self) -> Result<Known, Refusal> {
-        let found = self.asking(|| self.store.find(&self.claim.name, &self.claim.digest)).await?;
-        match found {
-            // Whether the other call has the key when this one claims it is seen then.
-            None | Some(Claim::Granted(_) | Claim::InFlight) => Ok(Known::Nothing),
-            Some(found) => self.answered(found),
+        let end = tokio::time::Instant::now() + self.wait;
+        let mut backoff = Backoff::new(Duration::from_millis(20));
+        loop {
+            match self.asking(|| self.store.find(&self.claim.name, &self.claim.digest)).await? {
+                None | Some(Claim::Granted(_)) => return Ok(Known::Nothing),
+                // Nobody is asked about a call that another one is making.
+                Some(Claim::InFlight) if tokio::time::Instant::now() < end => {
+                    tokio::time::sleep(backoff.next()).await;
+                }
+                Some(found) => return self.answered(found),
+            }
         }
     }
 
@@ -245,6 +255,38 @@ pub(super) fn kept_for(class: SafetyClass, keep: Duration) -> Duration {
     if class >= SafetyClass::Financial { keep.max(FINANCIAL) } else { keep }
 }
 
+/// The keys that belong to a call which has not ended: the first, and a second where the caller and the tool each have one.
+pub(crate) struct HeldKeys {
+    first: HeldKey,
+    second: Option<HeldKey>,
+}
+
+impl HeldKeys {
+    /// Puts keys together, in the order they were claimed.
+    pub(super) fn new(keys: Vec<HeldKey>) -> Option<Self> {
+        let mut keys = keys.into_iter();
+        Some(Self { first: keys.next()?, second: keys.next() })
+    }
+
+    /// Returns the first key and its fence.
+    pub(super) fn name(&self) -> Option<(&str, Fence)> {
+        self.first.name()
+    }
+
+    /// Resolves when others may take this process for dead.
+    pub(super) async fn lost(&self) {
+        self.first.lost().await;
+    }
+
+    /// Records what became of the call, and returns the outcome that can be stood by.
+    pub(super) async fn settle(self, mut outcome: Outcome, keep: Duration) -> Outcome {
+        if let Some(second) = self.second {
+            outcome = second.settle(outcome, keep).await;
+        }
+        self.first.settle(outcome, keep).await
+    }
+}
+
 /// A key that belongs to a call which has not ended.
 pub(crate) struct HeldKey(Option<Held>);
 
@@ -256,21 +298,33 @@ struct Held {
 
 impl HeldKey {
     /// Returns the key and its fence.
-    pub(super) fn name(&self) -> Option<(&str, Fence)> {
+    fn name(&self) -> Option<(&str, Fence)> {
         self.0.as_ref().map(|held| (held.name.key.as_str(), held.fence))
     }
 
     /// Resolves when others may take this process for dead.
-    pub(super) async fn lost(&self) {
+    async fn lost(&self) {
         match &self.0 {
             Some(held) => held.store.lost().await,
             None => std::future::pending().await,
         }
     }
 
+    /// Keeps what became of another call in the place of this one, which did not run.
+    pub(super) async fn settle_unrun(mut self, settlement: Settlement) {
+        let Some(Held { store, name, fence }) = self.0.take() else { return };
+        let settle = || store.settle(&name, fence, settlement.clone());
+        if persistently(ATTEMPTS, settle).await.is_err() {
+            in_background(async move {
+                let settle = || store.settle(&name, fence, settlement.clone());
+                let _settled = persistently(BACKGROUND_ATTEMPTS, settle).await;
+            });
+        }
+    }
+
     /// Records what became of the call, and returns the outcome that can be stood by: one that could not be kept is in
     /// doubt, because a retry will be told so.
-    pub(super) async fn settle(mut self, outcome: Outcome, keep: Duration) -> Outcome {
+    async fn settle(mut self, outcome: Outcome, keep: Duration) -> Outcome {
         let Some(Held { store, name, fence }) = &self.0 else { return outcome };
         let settlement = match &outcome {
             Outcome::Done(output) => Settlement::Committed { output: output.value().to_string(), keep },

@@ -10,7 +10,7 @@ use ringfence_policy::{Code, Refusal};
 use serde_json::Value;
 
 use super::admit::{Checks, Desk};
-use super::claim::{CallKey, Claimed, HeldKey, Known, kept_for};
+use super::claim::{CallKey, Claimed, HeldKey, HeldKeys, Known, kept_for};
 use super::output::{CleanOutput, RawOutput};
 use super::registered::{Fit, Registered};
 use crate::call::Call;
@@ -23,7 +23,7 @@ const MOST_CLAIMS: usize = 4;
 /// What a call is to do about its key.
 pub(super) enum Claim {
     /// Run, and settle this key.
-    Held(HeldKey),
+    Held(HeldKeys),
     /// Run; there is no key.
     None,
     /// Do not run: the output is already there.
@@ -39,15 +39,22 @@ impl Desk<'_> {
         fit: &Fit,
         arguments: &Arc<Value>,
     ) -> Result<Option<Arc<CleanOutput>>, Refusal> {
-        let Some(key) = self.key(call, registered, arguments)? else { return Ok(None) };
-        match key.known().await? {
-            Known::Done(output) => replayed(&output).map(Some),
-            Known::InDoubt(fence) => self.reconcile(call, registered, fit, arguments, &key, fence).await,
-            Known::Nothing => Ok(None),
+        for key in self.keys(call, registered, arguments)? {
+            let found = match key.known().await? {
+                Known::Done(output) => Some(replayed(&output)?),
+                Known::InDoubt(fence) => {
+                    self.reconcile(call, registered, fit, arguments, &key, fence).await?
+                }
+                Known::Nothing => None,
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
         }
+        Ok(None)
     }
 
-    /// Claims the key of a call that is about to run.
+    /// Claims the keys of a call that is about to run: all of them, or none.
     pub(super) async fn claim(
         &self,
         call: &Call,
@@ -55,16 +62,47 @@ impl Desk<'_> {
         fit: &Fit,
         arguments: &Arc<Value>,
     ) -> Result<Claim, Refusal> {
-        let Some(key) = self.key(call, registered, arguments)? else { return Ok(Claim::None) };
+        let mut held: Vec<HeldKey> = Vec::new();
+        for key in self.keys(call, registered, arguments)? {
+            match self.claim_one(call, registered, fit, arguments, &key).await {
+                Ok(Ok(one)) => held.push(one),
+                Ok(Err(output)) => {
+                    let keep = kept_for(registered.class, self.parts.keep_keys);
+                    for one in held {
+                        let output = output.value().to_string();
+                        one.settle_unrun(Settlement::Committed { output, keep }).await;
+                    }
+                    return Ok(Claim::Replay(output));
+                }
+                Err(refusal) => {
+                    for one in held {
+                        one.settle_unrun(Settlement::Failed).await;
+                    }
+                    return Err(refusal);
+                }
+            }
+        }
+        Ok(HeldKeys::new(held).map_or(Claim::None, Claim::Held))
+    }
+
+    /// Claims one key, or returns the output of the call that had it.
+    async fn claim_one(
+        &self,
+        call: &Call,
+        registered: &Arc<Registered>,
+        fit: &Fit,
+        arguments: &Arc<Value>,
+        key: &CallKey<'_>,
+    ) -> Result<Result<HeldKey, Arc<CleanOutput>>, Refusal> {
         for _ in 0..MOST_CLAIMS {
             crate::fail_point::hit("claim");
             match self.unless_cancelled(key.claim()).await?? {
-                Claimed::Key(held) => return Ok(Claim::Held(held)),
-                Claimed::Known(Known::Done(output)) => return replayed(&output).map(Claim::Replay),
+                Claimed::Key(held) => return Ok(Ok(held)),
+                Claimed::Known(Known::Done(output)) => return replayed(&output).map(Err),
                 Claimed::Known(Known::InDoubt(fence)) => {
-                    let found = self.reconcile(call, registered, fit, arguments, &key, fence).await?;
+                    let found = self.reconcile(call, registered, fit, arguments, key, fence).await?;
                     if let Some(output) = found {
-                        return Ok(Claim::Replay(output));
+                        return Ok(Err(output));
                     }
                 }
                 Claimed::Known(Known::Nothing) => {}
@@ -73,15 +111,15 @@ impl Desk<'_> {
         Err(key.in_doubt())
     }
 
-    pub(super) fn key<'a>(
+    pub(super) fn keys<'a>(
         &'a self,
         call: &Call,
-        registered: &Arc<Registered>,
+        registered: &Registered,
         arguments: &Value,
-    ) -> Result<Option<CallKey<'a>>, Refusal> {
+    ) -> Result<Vec<CallKey<'a>>, Refusal> {
         let idempotency = &registered.declaration().idempotency;
         let personality = self.policy.personality_id.as_deref();
-        CallKey::of(&self.parts.idempotency, call, self.run.id(), personality, idempotency, arguments)
+        CallKey::all(&self.parts.idempotency, call, self.run.id(), personality, idempotency, arguments)
     }
 
     /// Asks the tool what became of an earlier call. Returns its output, or nothing where the key is free again.

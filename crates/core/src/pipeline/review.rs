@@ -39,7 +39,7 @@ impl Desk<'_> {
             return Err(denied(registered));
         }
         self.granted(registered, fit)?;
-        self.key(call, registered, &arguments)?;
+        self.keys(call, registered, &arguments)?;
         Ok(fit.decision)
     }
 }

@@ -68,6 +68,11 @@ struct Open<'a> {
 impl Open<'_> {
     async fn outcome(&mut self) -> Outcome {
         fail_point::hit("admit");
+        // Who cannot keep even that it was started does not start anything.
+        if let Err(error) = self.desk.parts.keep_policies().await {
+            let message = format!("the personality in force could not be recorded: {error}");
+            return Outcome::Refused(Refusal::new(Code::AuditFailed, message));
+        }
         match self.desk.admit(&self.call, &mut self.arguments, self.registered).await {
             Admission::Refused(refusal) => Outcome::Refused(clean_refusal(refusal)),
             Admission::Replayed(output) => {

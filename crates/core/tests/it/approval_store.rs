@@ -74,7 +74,7 @@ async fn a_call_that_does_not_wait_runs_when_it_comes_again() {
     assert_eq!(code(&report), "APPROVAL_REQUIRED");
     let ringfence::Outcome::Refused(refusal) = &report.outcome else { panic!("{report:?}") };
     let digest = office.open_request().await.request.digest;
-    let hint = format!("`ringfence approvals approve {}`, and call again", digest.get(..12).unwrap());
+    let hint = format!("`ringfence approvals approve {digest}`, and call again");
     assert_eq!(refusal.hint.as_deref(), Some(hint.as_str()));
     office.decide(&office.ada, Word::Approve).await.unwrap();
     assert!(stage.call("echo", json!("pay 5")).await.outcome.is_done());
@@ -165,6 +165,64 @@ async fn nobody_is_asked_about_what_is_done_already() {
     assert_eq!(code(&stage.make(other).await), "IDEMPOTENCY_CONFLICT");
     let filed = office.approvals.requests(&RequestFilter::default()).await.unwrap();
     assert_eq!(filed.len(), 1, "{filed:?}");
+}
+
+#[tokio::test]
+async fn a_call_whose_arguments_people_changed_is_the_same_call_when_it_comes_again() {
+    let office = Office::open().await;
+    let pay = tool("pay")
+        .class(SafetyClass::Financial)
+        .idempotency(IdempotencyMode::Required)
+        .input_schema(json!({"type": "string"}))
+        .output_schema(json!({"type": "string"}))
+        .run(|input: Value, _| async move { Ok(input) })
+        .unwrap();
+    let stage = office.stage(SafetyClass::Read, Duration::from_secs(10)).with(pay);
+    let call = || Call::new("pay", json!("pay 500")).idempotency_key("k");
+    let (report, _) = tokio::join!(stage.make(call()), office.change(&office.ada, json!("pay 5")));
+    assert_eq!(report.outcome.value(), Some("pay 5"));
+    assert_eq!(stage.make(call()).await.outcome.value(), Some("pay 5"), "replayed, and nobody is asked");
+}
+
+#[tokio::test]
+async fn an_agreement_is_to_one_role_one_directory_and_one_route() {
+    let office = Office::open().await;
+    let stage = |role: &str, route: &str| {
+        let approver = StoreApprover::new(Arc::clone(&office.approvals) as Arc<_>);
+        let document = json!({"id": role, "approvals": {"financial": route}});
+        Stage::of(Registry::builder().personality(personality(document)).approver(Arc::new(approver)))
+            .with(echo_of(SafetyClass::Financial))
+    };
+    let run = |directory: &str| ringfence::Run::builder("run", "session").in_directory(directory).start();
+    let call = || Call::new("echo", json!("delete notes"));
+    let asked = stage("clerk", "human");
+    assert_eq!(code(&asked.registry.call(&run("/a"), call()).await), "APPROVAL_REQUIRED");
+    office.decide(&office.ada, Word::Approve).await.unwrap();
+    let others =
+        [(stage("chief", "human"), "/a"), (stage("clerk", "human"), "/b"), (stage("clerk", "dual"), "/a")];
+    for (other, directory) in others {
+        assert_eq!(
+            code(&other.registry.call(&run(directory), call()).await),
+            "APPROVAL_REQUIRED",
+            "{directory}"
+        );
+    }
+    assert!(asked.registry.call(&run("/a"), call()).await.outcome.is_done(), "and none of them used it up");
+}
+
+#[tokio::test]
+async fn people_are_not_asked_about_more_than_they_can_read() {
+    let office = Office::open().await;
+    let write = tool("write")
+        .class(SafetyClass::Financial)
+        .input_schema(json!(true))
+        .output_schema(json!(true))
+        .run(|input: Value, _| async move { Ok(input) })
+        .unwrap();
+    let stage = office.stage(SafetyClass::Read, Duration::ZERO).with(write);
+    let report = stage.call("write", json!("x".repeat(300 << 10))).await;
+    assert_eq!(code(&report), "LIMIT_EXCEEDED");
+    assert!(office.approvals.requests(&RequestFilter::default()).await.unwrap().is_empty());
 }
 
 #[tokio::test]

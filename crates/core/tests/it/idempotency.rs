@@ -165,3 +165,35 @@ async fn keys_are_ignored_where_the_tool_does_not_ask_for_them() {
         assert_eq!(report.outcome.value(), Some(text));
     }
 }
+
+#[tokio::test]
+async fn another_key_of_the_caller_does_not_get_around_the_business_key() {
+    let (stage, ran) = stage(IdempotencyMode::Required);
+    let pay = |key: &str, sum: u64| keyed(key, json!({"invoice": 7, "sum": sum}));
+    let first = stage.make(pay("a", 1)).await;
+    for key in ["b", "c", "a", "b"] {
+        assert_eq!(envelope(&stage.make(pay(key, 1)).await), envelope(&first), "{key}");
+    }
+    assert_eq!(code(&stage.make(pay("d", 2)).await), "IDEMPOTENCY_CONFLICT", "the same invoice, another sum");
+    assert_eq!(
+        code(&stage.make(keyed("a", json!({"invoice": 8}))).await),
+        "IDEMPOTENCY_CONFLICT",
+        "the caller's key"
+    );
+    assert!(
+        stage.make(keyed("d", json!({"invoice": 8}))).await.outcome.is_done(),
+        "a refused call keeps no key"
+    );
+    assert_eq!(ran.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn both_keys_are_in_doubt_together() {
+    let (stage, ran) = stage(IdempotencyMode::Required);
+    let pay = |key: &str| keyed(key, json!({"invoice": 7, "do": "fail"}));
+    assert_eq!(code(&stage.make(pay("a")).await), "EXECUTION_FAILED");
+    for key in ["a", "b"] {
+        assert_eq!(code(&stage.make(pay(key)).await), "OUTCOME_UNKNOWN", "{key}");
+    }
+    assert_eq!(ran.load(Ordering::SeqCst), 1);
+}

@@ -156,6 +156,14 @@ async fn hosts_can_be_taken_back_while_a_call_runs() {
         }
         let live = stage.registry.live_calls();
         assert_eq!((live.len(), live[0].tool().as_str(), live[0].tally().open), (1, "script", 1));
+        // The greeting is to have arrived inside before the connection is cut.
+        for _ in 0..2_000 {
+            if live[0].tally().received >= 5 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
         match how {
             "narrow" => {
                 let two: HostSet = ["two.acme.io".parse().unwrap()].into_iter().collect();

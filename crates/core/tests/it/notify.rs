@@ -31,6 +31,11 @@ impl Hook {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&heard);
         tokio::spawn(async move {
+            if statuses.is_empty() {
+                // Takes the connection and never answers.
+                let _held = listener.accept().await.unwrap();
+                std::future::pending::<()>().await;
+            }
             for status in statuses {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 let mut bytes = Vec::new();
@@ -103,6 +108,34 @@ async fn a_webhook_is_told_until_it_has_heard() {
         assert_eq!((&body["tool"], &body["arguments"]), (&json!("echo"), &json!("pay 5")));
         assert_eq!(body["approvals_needed"], 1);
     }
+}
+
+#[tokio::test]
+async fn two_hooks_of_one_server_are_both_told_and_one_that_hangs_keeps_nobody_waiting() {
+    let clock = Arc::new(ManualClock::default());
+    let approvals = asked(&clock).await;
+    let hook = Hook::start(&[204, 204]).await;
+    let other = WebhookChannel::new(
+        &format!("http://{}/other", hook.address),
+        Secret::new(SECRET.to_owned()),
+        serde_json::from_value(json!(["127.0.0.1"])).unwrap(),
+        Client::builder().build(),
+        Arc::clone(&clock) as Arc<_>,
+    );
+    let notifier =
+        Notifier::new(approvals).channel(Arc::new(hook.channel(&clock))).channel(Arc::new(other.unwrap()));
+    let round = notifier.round().await.unwrap();
+    assert_eq!(round.told.len(), 2, "{round:?}");
+
+    let silent = Hook::start(&[]).await;
+    let notifier = Notifier::new(asked(&clock).await).channel(Arc::new(silent.channel(&clock)));
+    let stop = tokio_util::sync::CancellationToken::new();
+    let stopped = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        stop.cancel();
+    };
+    let both = async { tokio::join!(notifier.run(&stop), stopped) };
+    tokio::time::timeout(Duration::from_secs(5), both).await.unwrap();
 }
 
 #[tokio::test]

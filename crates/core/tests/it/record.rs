@@ -248,7 +248,8 @@ async fn policies_and_approvals_are_kept_in_the_order_they_happened() {
     let stage = Stage::of(builder).with(echo_of(SafetyClass::Financial));
     assert_eq!(code(&stage.call("echo", json!("x")).await), "APPROVAL_REQUIRED");
     stage.registry.set_personality(&personality(json!({"id": "second"})));
-    approver.approve(&approver.waiting()[0].digest, "ada");
+    assert_eq!(code(&stage.call("echo", json!("x")).await), "APPROVAL_REQUIRED", "another role asks anew");
+    approver.approve(&approver.waiting()[1].digest, "ada");
     assert_eq!(code(&stage.call("echo", json!("x")).await), "");
     approver.deny("nothing", "ada", "unasked");
 
@@ -268,6 +269,8 @@ async fn policies_and_approvals_are_kept_in_the_order_they_happened() {
             r#""approval" "asked" []"#,
             r#""approval" "pending" []"#,
             r#"policy "second" false"#,
+            r#""approval" "asked" []"#,
+            r#""approval" "pending" []"#,
             r#""approval" "asked" []"#,
             r#""approval" "approved" ["ada"]"#,
         ]

@@ -15,13 +15,13 @@ use ringfence::{
 };
 
 use super::PostgresStore;
+use super::approver;
 use super::audit::get;
 use super::decision::{decided, standing};
 use super::error::PostgresError;
 use super::request::{self, limit, short_name};
 use super::session::{Parameter, Session};
 use super::turn::{Turn, micros};
-use super::{approver, value};
 
 /// Neither expired nor taken.
 const ALIVE: &str = "r.state <> 'taken' AND r.expires_us > (SELECT ringfence.moment_us())";
@@ -146,7 +146,7 @@ impl ApprovalStore for PostgresStore {
                 found.retain(is_ours);
                 found.truncate(most);
                 let ids: Vec<&str> = found.iter().map(|filed| filed.id.as_str()).collect();
-                let sql = "UPDATE ringfence.request SET waiter = $2, waiting = 1 WHERE id = ANY ($1)";
+                let sql = "UPDATE ringfence.request SET waiter = $2, waiting = 0 WHERE id = ANY ($1)";
                 session.execute(sql, &[&ids, &waiter]).await?;
                 Ok((turn, Ok(found)))
             };
@@ -180,11 +180,8 @@ impl ApprovalStore for PostgresStore {
                 if let Some(found) = request::find(&session, id).await? {
                     return Ok(Some(found));
                 }
-                let Some(after) = value::successor(id.as_bytes()).filter(|_| id.len() >= 8) else {
-                    return Ok(None);
-                };
-                let conditions = "r.digest >= $1 AND r.digest < $2 ORDER BY r.ordinal DESC LIMIT 1";
-                Ok(request::select(&session, conditions, &[&id.as_bytes(), &after]).await?.pop())
+                let conditions = "r.digest = $1 ORDER BY r.ordinal DESC LIMIT 1";
+                Ok(request::select(&session, conditions, &[&id.as_bytes()]).await?.pop())
             };
             Ok(self.readers().read(read).await?)
         }

@@ -61,6 +61,12 @@ pub enum SqliteError {
         /// Why not.
         why: ErrorKind,
     },
+    /// Other users can make files beside the database.
+    #[error("other users may write to the folder `{}`, and a file of theirs beside a database would be taken for a part of it", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The file is a database of another program, or none.
     #[error("the file `{}` is not a database of ringfence", path.display())]
     Foreign {
@@ -133,6 +139,7 @@ impl SqliteError {
             | Self::ReadOnly { .. } => Code::NotAvailable,
             Self::Entry { .. } | Self::Output(_) => Code::AuditFailed,
             Self::Exists { .. }
+            | Self::Folder { .. }
             | Self::Foreign { .. }
             | Self::Newer { .. }
             | Self::Older { .. }

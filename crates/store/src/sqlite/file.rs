@@ -38,15 +38,28 @@ pub(super) fn create_missing(path: &Path) -> Result<(), SqliteError> {
     }
 }
 
-/// Refuses a file that others can write or everybody can read, and whatever is not a regular file.
+/// Refuses a file that others can read or write, and whatever is not a regular file.
 pub(super) fn check(path: &Path) -> Result<(), SqliteError> {
     let stat = rustix::fs::lstat(path).map_err(|errno| SqliteError::from_io(path, &errno.into()))?;
     let mode = Mode::from_raw_mode(stat.st_mode);
     let regular = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file();
-    if regular && !mode.intersects(Mode::WGRP | Mode::WOTH | Mode::ROTH) {
+    if regular && !mode.intersects(Mode::RWXG | Mode::RWXO) {
         Ok(())
     } else {
         Err(SqliteError::Permissions { path: path.to_owned() })
+    }
+}
+
+/// Refuses a folder in which others can make files: one of them beside the database would be taken for a part of it.
+pub(super) fn check_folder(path: &Path) -> Result<(), SqliteError> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let stat = rustix::fs::stat(folder).map_err(|errno| SqliteError::from_io(folder, &errno.into()))?;
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    let is_ours = stat.st_uid == rustix::process::geteuid().as_raw() || stat.st_uid == 0;
+    if is_ours && !mode.intersects(Mode::WGRP | Mode::WOTH) {
+        Ok(())
+    } else {
+        Err(SqliteError::Folder { path: folder.to_owned() })
     }
 }
 

@@ -45,6 +45,7 @@ impl SqliteStore {
     /// There is none, other users may write to it, or it is not ours or of another version.
     pub fn open_read_only(path: &Path) -> Result<Self, SqliteError> {
         let path = file::resolve(path)?;
+        file::check_folder(&path)?;
         file::check(&path)?;
         let readers = Pool::new(path);
         readers.with(|_| Ok(()))?;
@@ -79,6 +80,7 @@ impl SqliteBuilder {
     /// Those of [`SqliteStore::open`].
     pub fn open(self) -> Result<SqliteStore, SqliteError> {
         let path = file::resolve(&self.path)?;
+        file::check_folder(&path)?;
         let lock = lock::share(&path)?;
         let readers = Pool::new(path.clone());
         // What cannot be swept is no reason not to open: it only lies there.

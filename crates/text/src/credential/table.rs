@@ -31,6 +31,8 @@ const fn inside(
 
 #[rustfmt::skip]
 pub(crate) const RULES: &[Rule] = &[
+    // Our own: the token of somebody who may approve calls.
+    sure("ringfence-approver",   "rfa_",              &[Run(HEX, 64)]),
     // Source code.
     sure("github-token",         "ghp_",              &[Run(ALNUM, 36)]),
     sure("github-token",         "gho_",              &[Run(ALNUM, 36)]),

@@ -9,7 +9,7 @@ use ringfence_store::Database;
 use serde_json::{Value, json};
 
 use crate::error::{CommandError, Exit};
-use crate::shown::{cell, json_line, json_lines, one_line, readable_json};
+use crate::shown::{cell, json_line, json_lines, one_line};
 use crate::table::table;
 use crate::time::Moment;
 
@@ -63,7 +63,7 @@ pub(super) async fn list(
             cell(&request.proposer),
             agreed,
             Moment::from(one.expires).to_string(),
-            cell(&request.arguments.to_string()),
+            cell(&json_line(&request.arguments)),
         ]
     };
     let rows: Vec<[String; 9]> = filed.iter().map(row).collect();
@@ -90,8 +90,16 @@ pub(super) fn show(filed: &FiledRequest, json: bool, out: &mut dyn Write) -> Res
     writeln!(out, "run        {}", one_line(&request.run))?;
     writeln!(out, "session    {}", one_line(&request.session))?;
     writeln!(out, "proposer   {}", one_line(&request.proposer))?;
-    if let Some(key) = request.call.as_ref().and_then(|call| call.key.as_deref()) {
-        writeln!(out, "key        {}", one_line(key))?;
+    if let Some(call) = &request.call {
+        if let Some(personality) = &call.personality {
+            writeln!(out, "role       {}", one_line(personality))?;
+        }
+        if let Some(directory) = &call.directory {
+            writeln!(out, "directory  {}", one_line(&directory.to_string_lossy()))?;
+        }
+        if let Some(key) = &call.key {
+            writeln!(out, "key        {}", one_line(key))?;
+        }
     }
     writeln!(out, "needs      {needed}")?;
     for decided in &filed.decided {
@@ -106,16 +114,8 @@ pub(super) fn show(filed: &FiledRequest, json: bool, out: &mut dyn Write) -> Res
     writeln!(out, "asked      {}", Moment::from(filed.asked))?;
     writeln!(out, "expires    {}", Moment::from(filed.expires))?;
     writeln!(out, "digest     {}", request.digest)?;
-    let arguments = readable_json(&request.arguments);
-    for line in arguments.text.lines() {
+    for line in json_lines(&request.arguments).lines() {
         writeln!(out, "arguments  {line}")?;
-    }
-    if arguments.is_altered {
-        writeln!(
-            out,
-            "note       hidden characters or what looks like a credential were left out of the arguments"
-        )?;
-        writeln!(out, "           `ringfence approvals show {} --json` has them whole", filed.id)?;
     }
     Ok(Exit::Done)
 }

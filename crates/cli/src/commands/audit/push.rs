@@ -47,7 +47,13 @@ impl FromStr for PushTarget {
             Some(("command", program)) if !program.is_empty() => Ok(Self::Command(program.to_owned())),
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(PathBuf::from(path))),
             Some(("https", _)) => {
-                Request::post(text).map(|_| Self::Url(text.to_owned())).map_err(|error| error.to_string())
+                let request = Request::post(text).map_err(|error| error.to_string())?;
+                let url = request.url();
+                if url.username().is_empty() && url.password().is_none() {
+                    Ok(Self::Url(text.to_owned()))
+                } else {
+                    Err("its address must hold no password".to_owned())
+                }
             }
             _ => Err("it is none of `file:PATH`, `https://…` and `command:PROGRAM`".to_owned()),
         }

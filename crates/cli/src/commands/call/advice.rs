@@ -9,6 +9,7 @@ use ringfence_store::Database;
 
 use super::{AskedBy, CallArgs};
 use crate::load::Place;
+use crate::shown::one_line;
 use crate::store::StoreName;
 
 /// Returns the command lines that show and approve the request, and the one that calls again.
@@ -72,7 +73,20 @@ fn quoted(word: &str) -> String {
     if !word.is_empty() && word.bytes().all(is_plain) {
         return word.to_owned();
     }
+    // What could drive the terminal is spelled out, in the way of bash and zsh.
+    if one_line(word) != word {
+        return format!("$'{}'", word.chars().map(spelled_out).collect::<String>());
+    }
     format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Returns a character as it stands between `$'` and `'`.
+fn spelled_out(c: char) -> String {
+    match c {
+        '\'' | '\\' => format!("\\{c}"),
+        c if one_line(c.encode_utf8(&mut [0; 4])).chars().count() == 1 => c.to_string(),
+        c => format!("\\U{:08x}", u32::from(c)),
+    }
 }
 
 #[cfg(test)]
@@ -89,6 +103,8 @@ mod tests {
             ("$(id)",          "'$(id)'"),
             ("it's",           r"'it'\''s'"),
             (r#"{"a": 1}"#,    r#"'{"a": 1}'"#),
+            ("a\u{1b}'b",      r"$'a\U0000001b\'b'"),
+            ("\u{202e}é",      r"$'\U0000202eé'"),
         ];
         for (word, expected) in cases {
             assert_eq!(quoted(word), expected);

@@ -18,6 +18,7 @@ use crate::exposed::refuse_exposed;
 use crate::interrupt::first_signal;
 use crate::load::Place;
 use crate::notify::{notifier, telling};
+use crate::shown::one_line;
 use crate::store::{Opening, StoreName, named, runtime};
 use crate::time::Age;
 
@@ -144,7 +145,7 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
             (Outcome::Refused(refusal), Some(store)) if refusal.code == Code::ApprovalRequired => {
                 advice::after_asking(args, place, &run_id, &**store).await
             }
-            (Outcome::Refused(refusal), _) => refusal.hint.as_ref().map(ToString::to_string),
+            (Outcome::Refused(refusal), _) => refusal.hint.as_ref().map(|hint| one_line(hint)),
             _ => None,
         };
         Ok::<_, CommandError>((report, advice))

@@ -257,7 +257,7 @@ impl ApprovalStore for MemoryApprovals {
 
     fn request<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<FiledRequest>, StoreError>> {
         let (book, _) = self.book();
-        let by_digest = |filed: &&FiledRequest| id.len() >= 8 && filed.request.digest.starts_with(id);
+        let by_digest = |filed: &&FiledRequest| filed.request.digest == id;
         let found = book.find(id).or_else(|| book.requests.iter().rev().find(by_digest)).cloned();
         ready(Ok(found)).boxed()
     }

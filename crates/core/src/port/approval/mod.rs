@@ -332,7 +332,8 @@ pub trait ApprovalStore: Send + Sync {
         filter: &'a RequestFilter,
     ) -> BoxFuture<'a, Result<Vec<FiledRequest>, StoreError>>;
 
-    /// Returns the request of this name, or else the newest whose digest begins with `id`, if that has at least 8 characters.
+    /// Returns the request of this name, or else the newest whose digest it is. A part of a digest names nothing: somebody could
+    /// make a second request that has the same.
     ///
     /// # Errors
     ///

@@ -15,8 +15,8 @@ use crate::digest::digest;
 /// A call that people must agree to before it runs.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct ApprovalRequest {
-    /// SHA-256 over the tool's definition, the arguments, the run and the proposer. An approval is worth something
-    /// only for this digest.
+    /// SHA-256 over the tool's definition, the arguments, the run, the proposer and how many must agree, and over the key, the
+    /// personality and the directory of the call. An approval is worth something only for this digest.
     pub digest: String,
     /// The tool.
     pub tool: ToolName,
@@ -78,11 +78,16 @@ impl ApprovalRequest {
     ///
     /// The arguments have no canonical form.
     pub(crate) fn digested(mut self) -> Result<Self, String> {
+        let call = self.call.as_ref();
         self.digest = digest(&json!({
             "tool": &*self.tool_digest,
             "arguments": &*self.arguments,
             "run": &*self.run,
             "proposer": &*self.proposer,
+            "needed": self.needed,
+            "key": call.and_then(|call| call.key.as_deref()),
+            "personality": call.and_then(|call| call.personality.as_deref()),
+            "directory": call.and_then(|call| call.directory.as_deref()),
         }))?;
         Ok(self)
     }
@@ -102,8 +107,40 @@ impl ApprovalRequest {
         expected.is_ok_and(|expected| expected == *other) && other.digest != self.digest
     }
 
-    /// Says whether `name` is the proposer, who may not decide.
+    /// Says whether `name` is the proposer, who may not decide, or passes for it.
     pub fn is_proposed_by(&self, name: &str) -> bool {
-        self.proposer.eq_ignore_ascii_case(name)
+        ringfence_text::collide(&plain(&self.proposer), &plain(name))
+    }
+}
+
+/// Returns a name without what cannot be seen in it, in small letters.
+fn plain(name: &str) -> String {
+    ringfence_text::clean(name).text.trim().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_passes_for_the_proposer_is_the_proposer() {
+        let request = |proposer: &str| ApprovalRequest {
+            digest: String::new(),
+            tool: "pay".parse().unwrap(),
+            tool_digest: "".into(),
+            class: SafetyClass::Financial,
+            arguments: Arc::new(Value::Null),
+            run: "run".into(),
+            session: "session".into(),
+            proposer: proposer.into(),
+            needed: Decision::Ask,
+            call: None,
+        };
+        for proposer in ["ada", "Ada", " ada ", "a\u{200b}da", "аda", "ADA\u{202e}"] {
+            assert!(request(proposer).is_proposed_by("ada"), "{proposer:?}");
+        }
+        for proposer in ["agent", "adam", ""] {
+            assert!(!request(proposer).is_proposed_by("ada"), "{proposer:?}");
+        }
     }
 }

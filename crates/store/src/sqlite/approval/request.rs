@@ -19,8 +19,6 @@ use crate::sqlite::turn::Turn;
 const LISTED: Duration = Duration::from_hours(30 * 24);
 /// How many rows one sweep removes, so that nobody waits long for it.
 const SWEPT: u64 = 1_000;
-/// The shortest beginning of a digest that stands for a request.
-const SHORTEST: usize = 8;
 
 /// Files a request, or finds the one of the same digest.
 pub(super) fn file(
@@ -200,11 +198,8 @@ pub(super) fn find(
     if let Some(entry) = row::find(connection, now, id)? {
         return Ok(Some(entry.filed));
     }
-    if id.len() < SHORTEST {
-        return Ok(None);
-    }
-    let begins = "digest >= ?1 AND substr(digest, 1, length(?1)) = ?1 ORDER BY ordinal DESC LIMIT 1";
-    Ok(row::select(connection, now, begins, vec![id.to_owned().into()])?.pop().map(|entry| entry.filed))
+    let same = "digest = ?1 ORDER BY ordinal DESC LIMIT 1";
+    Ok(row::select(connection, now, same, vec![id.to_owned().into()])?.pop().map(|entry| entry.filed))
 }
 
 /// Returns open requests that a channel is to be told of now, oldest first, with how often it was tried.

@@ -310,11 +310,12 @@ async fn lists_and_finds_requests() {
         for (id, asked) in &filed {
             let found = approvals.request(id).await.unwrap().unwrap();
             assert_eq!((&found.id, &found.request), (id, asked));
-            for length in [8, 64] {
-                let found = approvals.request(asked.digest.get(..length).unwrap()).await.unwrap().unwrap();
-                assert_eq!(&found.id, id);
+            assert_eq!(&approvals.request(&asked.digest).await.unwrap().unwrap().id, id);
+            // Of a part of a digest somebody could make a second request that has the same.
+            for length in [8, 12, 63] {
+                let part = asked.digest.get(..length).unwrap();
+                assert!(approvals.request(part).await.unwrap().is_none(), "{length}");
             }
-            assert!(approvals.request(asked.digest.get(..7).unwrap()).await.unwrap().is_none());
         }
         for id in ["", "none", "gggggggg", "%%%%%%%%", "________"] {
             assert!(approvals.request(id).await.unwrap().is_none(), "{id}");
@@ -344,7 +345,8 @@ async fn what_was_asked_comes_back_exactly() {
             counts: [("pay".parse().unwrap(), ringfence::RunCount { started: 2, completed: 1 })].into(),
             ..WaitingCall::default()
         };
-        let asked = ApprovalRequest { call: Some(call), ..request(arguments, Decision::AskTwo) };
+        let asked = ApprovalRequest { call: Some(call), ..request(Value::Null, Decision::AskTwo) };
+        let asked = asked.with_arguments(arguments).unwrap();
         let id = made.approvals().file(&asked, Duration::MAX).await.unwrap();
         let found = made.approvals().request(&id).await.unwrap().unwrap();
         assert!(found.request == asked, "what was asked is not what is found");

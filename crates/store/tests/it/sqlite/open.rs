@@ -25,8 +25,22 @@ async fn every_file_is_private() {
 }
 
 #[tokio::test]
+async fn refuses_a_folder_in_which_others_can_put_files_beside_the_database() {
+    for (mode, admitted) in [(0o700, true), (0o755, true), (0o770, false), (0o777, false), (0o1777, false)] {
+        let bench = Bench::new();
+        drop(bench.open());
+        set_permissions(bench.directory.path(), Permissions::from_mode(mode)).unwrap();
+        for opened in [SqliteStore::open(&bench.path()), SqliteStore::open_read_only(&bench.path())] {
+            assert_eq!(opened.is_ok(), admitted, "{mode:o}");
+            let Err(error) = opened else { continue };
+            assert!(error.to_string().starts_with("other users may write to the folder"), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn refuses_what_others_reach() {
-    for (mode, admitted) in [(0o600, true), (0o640, true), (0o604, false), (0o620, false), (0o602, false)] {
+    for (mode, admitted) in [(0o600, true), (0o640, false), (0o604, false), (0o620, false), (0o602, false)] {
         let bench = Bench::new();
         drop(bench.open());
         set_permissions(bench.path(), Permissions::from_mode(mode)).unwrap();
