@@ -48,6 +48,7 @@ impl Seen {
         }
         let mut trees = Vec::new();
         let mut sensitive = Vec::new();
+        let mut followed = Vec::new();
         for tree in &spec.trees {
             let found = match find(&tree.path) {
                 Ok(found) => found,
@@ -75,17 +76,32 @@ impl Seen {
                 return Err(SandboxError::Path { path: tree.path.clone(), error });
             }
             sensitive.extend(survey(&found.real, tree.access.write, &spec.named)?);
+            followed.extend(found.links.iter().map(|(link, _)| (tree.path.clone(), link.clone())));
             if found.real == Path::new("/") {
                 trees.extend(below_the_root()?.into_iter().map(|found| (found, tree.access)));
                 continue;
             }
             trees.push((found, tree.access));
         }
+        refuse_planted(&followed, &trees)?;
         let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary);
         let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
         let resolver = find(Path::new(RESOLVER)).ok().map(|found| found.real);
         Ok(Self { platform: platform.clone(), programs, trees, folders, sensitive, resolver })
     }
+}
+
+/// Refuses a granted path that goes through a link in a folder that is granted for writing: the command, or one before it, could
+/// have made that link, and chosen what it is granted.
+fn refuse_planted(followed: &[(PathBuf, PathBuf)], trees: &[(Found, Access)]) -> Result<(), SandboxError> {
+    let written =
+        |link: &Path| trees.iter().any(|(tree, access)| access.write && link.starts_with(&tree.real));
+    let Some((path, link)) = followed.iter().find(|(_, link)| written(link)) else { return Ok(()) };
+    let error = std::io::Error::other(format!(
+        "the link `{}` on the way to it lies in a folder that may be written; grant the folder that it leads to",
+        link.display()
+    ));
+    Err(SandboxError::Path { path: path.clone(), error })
 }
 
 /// A root cannot be mounted on a root: what is in it is, but for what every sandbox has of its own.

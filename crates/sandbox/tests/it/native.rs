@@ -188,6 +188,37 @@ fn a_device_and_a_file_on_standard_input_stay_what_they_are() {
 }
 
 #[test]
+fn a_link_that_a_command_made_is_not_followed_to_what_the_next_is_granted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (work, outside) = (folder.path().join("work"), folder.path().join("outside"));
+    std::fs::create_dir_all(work.join("out")).unwrap();
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("secret"), "canary").unwrap();
+    let spec = |script: &str| {
+        sh(script).tree(&work, Access::WRITE).tree(work.join("out"), Access::WRITE).directory(&work)
+    };
+    assert_eq!(run(&spec("[ -d out ]")).ending, Ending::Exited(0));
+    std::fs::remove_dir(work.join("out")).unwrap();
+    std::os::unix::fs::symlink(&outside, work.join("out")).unwrap();
+    match sandbox().run(&spec("[ -r out/secret ]"), Streams::default()) {
+        Err(SandboxError::Path { path, error }) => {
+            assert_eq!(path, work.join("out"));
+            assert!(error.to_string().contains("lies in a folder that may be written"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // Where nobody could have made it, a link is a name like any other.
+    let elsewhere = folder.path().join("elsewhere");
+    std::os::unix::fs::symlink(&outside, &elsewhere).unwrap();
+    std::fs::remove_file(work.join("out")).unwrap();
+    let spec = sh(&format!("[ -r {}/secret ]", elsewhere.display()));
+    assert_eq!(
+        run(&spec.tree(&work, Access::WRITE).tree(&elsewhere, Access::READ)).ending,
+        Ending::Exited(0)
+    );
+}
+
+#[test]
 fn neither_a_marker_nor_a_link_widens_a_grant() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
