@@ -38,7 +38,12 @@ pub(crate) fn named(flag: Option<&StoreName>) -> Option<StoreName> {
     let variable = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let from_variable = || {
         let value = variable()?;
-        Some(value.to_str().map_or_else(|| StoreName::File(PathBuf::from(&value)), StoreName::of))
+        let name = value.to_str().map_or_else(|| StoreName::File(PathBuf::from(&value)), StoreName::of);
+        // In another directory it would be another store, which knows of no key and no approval.
+        Some(match name {
+            StoreName::File(path) if path.is_relative() => StoreName::Relative(path),
+            name => name,
+        })
     };
     flag.cloned().or_else(from_variable)
 }
@@ -48,6 +53,8 @@ pub(crate) fn named(flag: Option<&StoreName>) -> Option<StoreName> {
 pub(crate) enum StoreName {
     /// A file of SQLite.
     File(PathBuf),
+    /// What the variable names without saying where it is.
+    Relative(PathBuf),
     /// A PostgreSQL database.
     Url(Zeroizing<String>),
 }
@@ -75,7 +82,7 @@ impl StoreName {
     /// Opens the store. It belongs to the runtime in which it was opened.
     pub(crate) async fn open(&self, opening: Opening) -> Result<Arc<dyn Database>, CommandError> {
         match self {
-            Self::File(_) => Ok(Arc::new(self.open_file(opening)?)),
+            Self::File(_) | Self::Relative(_) => Ok(Arc::new(self.open_file(opening)?)),
             Self::Url(url) => {
                 let raw = if let Opening::Make(raw) = opening { raw } else { KeepRaw::Always };
                 Ok(Arc::new(connect(url, raw).await?))
@@ -96,6 +103,14 @@ impl StoreName {
 
     /// Opens a file of SQLite, and refuses anything else.
     pub(crate) fn open_file(&self, opening: Opening) -> Result<SqliteStore, CommandError> {
+        if let Self::Relative(path) = self {
+            return Err(CommandError::Input {
+                message: format!("RINGFENCE_STORE names `{}`, which is not an absolute path", path.display()),
+                hint: Some(
+                    "in another directory it would be another store; write the whole path, or use --store",
+                ),
+            });
+        }
         let Self::File(path) = self else {
             return Err(CommandError::Input {
                 message: "this works on a file of SQLite only".to_owned(),
@@ -139,6 +154,7 @@ impl fmt::Debug for StoreName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => f.debug_tuple("File").field(path).finish(),
+            Self::Relative(path) => f.debug_tuple("Relative").field(path).finish(),
             Self::Url(_) => f.write_str("Url"),
         }
     }

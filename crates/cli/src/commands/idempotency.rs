@@ -140,7 +140,7 @@ fn list(keys: &[KeyEntry], json: bool, out: &mut dyn Write) -> Result<Exit, Comm
         .iter()
         .map(|key| {
             [
-                cell(&key.name.key),
+                one_line(&key.name.key),
                 key.state.as_str().to_owned(),
                 cell(&key.name.scope),
                 cell(&key.run),

@@ -131,7 +131,7 @@ fn without_a_run_the_advice_names_the_one_there_was() {
         .args(["-c", &line])
         .current_dir(office.bench.path())
         .env_clear()
-        .env("RINGFENCE_STORE", "office.db")
+        .env("RINGFENCE_STORE", office.variable())
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "{\"ok\":true,\"value\":\"paid 3\\n\"}\n");
@@ -447,7 +447,8 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     assert_eq!(office.waiting().len(), 1);
     // A variable and standard input hold tokens too.
     let token = office.bench.read("ada.token");
-    let variables = [("RINGFENCE_STORE", "office.db"), ("RINGFENCE_APPROVER_TOKEN", token.as_str())];
+    let store = office.variable();
+    let variables = [("RINGFENCE_STORE", store.as_str()), ("RINGFENCE_APPROVER_TOKEN", token.as_str())];
     assert!(
         office.bench.ringfence_in(&variables, &["approvals", "approve", &id]).contains("approved by ada")
     );

@@ -220,10 +220,10 @@ fn raw_outputs_are_forgotten_and_the_log_stays_intact() {
 #[test]
 fn the_variable_names_the_store_and_the_flag_wins() {
     let (bench, _) = logged();
+    let whole = |name: &str| bench.path().join(name).display().to_string();
     let tail = |variable: &str, arguments: &[&str]| {
-        let said =
-            bench.ringfence_in(&[("RINGFENCE_STORE", variable)], &[&["audit", "tail"], arguments].concat());
-        said.lines().count()
+        let variables = [("RINGFENCE_STORE", &*whole(variable))];
+        bench.ringfence_in(&variables, &[&["audit", "tail"], arguments].concat()).lines().count()
     };
     assert_eq!(tail("log.db", &[]), 5);
     assert_eq!(tail("no.db", &["--store", "log.db"]), 5);
@@ -233,10 +233,15 @@ fn the_variable_names_the_store_and_the_flag_wins() {
     exit 1
     ");
     let read = ["call", "read", r#"{"path": "notes/today.txt"}"#];
-    assert!(bench.ringfence_in(&[("RINGFENCE_STORE", "other.db")], &read).contains("Thursday"));
+    insta::assert_snapshot!(bench.ringfence_in(&[("RINGFENCE_STORE", "other.db")], &read), @"
+    error: RINGFENCE_STORE names `other.db`, which is not an absolute path
+      hint: in another directory it would be another store; write the whole path, or use --store
+    exit 2
+    ");
+    assert!(bench.ringfence_in(&[("RINGFENCE_STORE", &whole("other.db"))], &read).contains("Thursday"));
     assert_eq!(tail("other.db", &[]), 3);
     let read = [&read[..], &["--audit", "audit.jsonl"]].concat();
-    insta::assert_snapshot!(bench.ringfence_in(&[("RINGFENCE_STORE", "other.db")], &read), @"
+    insta::assert_snapshot!(bench.ringfence_in(&[("RINGFENCE_STORE", &whole("other.db"))], &read), @"
     error: `--audit` writes to a file what the store of RINGFENCE_STORE keeps
       hint: leave `--audit` out, or unset RINGFENCE_STORE
     exit 2

@@ -42,7 +42,7 @@ fn webhook(port: u16) -> Office {
 }
 
 fn pay(office: &Office) -> String {
-    office.bench.ringfence_in(&[("RINGFENCE_STORE", "office.db"), ("HOOKS_KEY", SECRET)], PAY)
+    office.bench.ringfence_in(&[("RINGFENCE_STORE", &office.variable()), ("HOOKS_KEY", SECRET)], PAY)
 }
 
 #[test]

@@ -92,13 +92,21 @@ impl Office {
 
     /// Runs a command over the store.
     pub(crate) fn raw(&self, arguments: &[&str]) -> String {
-        self.bench.ringfence_in(&[("RINGFENCE_STORE", self.store.as_str())], arguments)
+        self.bench.ringfence_in(&[("RINGFENCE_STORE", self.variable().as_str())], arguments)
+    }
+
+    /// Returns what the variable says: a URL, or the whole path of the file.
+    pub(crate) fn variable(&self) -> String {
+        if self.store.contains("://") {
+            return self.store.clone();
+        }
+        self.bench.path().join(&self.store).display().to_string()
     }
 
     /// Starts a command over the store that will not end soon.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
         let mut started = command(&self.bench.path());
-        started.args(arguments).env("RINGFENCE_STORE", &self.store);
+        started.args(arguments).env("RINGFENCE_STORE", self.variable());
         started.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 

@@ -35,7 +35,7 @@ pub(super) async fn after_asking(
 fn store_flag(args: &CallArgs) -> String {
     match &args.store {
         Some(StoreName::File(path)) => format!(" --store {}", quoted(&path.to_string_lossy())),
-        Some(StoreName::Url(_)) | None => String::new(),
+        Some(StoreName::Relative(_) | StoreName::Url(_)) | None => String::new(),
     }
 }
 
