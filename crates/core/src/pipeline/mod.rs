@@ -14,6 +14,7 @@ mod reconcile;
 mod registered;
 mod retry;
 mod review;
+mod run;
 mod settle;
 
 pub(crate) use admit::Desk;

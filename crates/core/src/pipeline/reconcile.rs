@@ -9,10 +9,11 @@ use futures_util::FutureExt;
 use ringfence_policy::{Code, Refusal};
 use serde_json::Value;
 
-use super::admit::{Checks, Desk};
+use super::admit::Desk;
 use super::claim::{CallKey, Claimed, HeldKey, HeldKeys, Known, kept_for};
 use super::output::{CleanOutput, RawOutput};
 use super::registered::{Fit, Registered};
+use super::run::Checks;
 use crate::call::Call;
 use crate::port::{Fence, Settled, Settlement};
 use crate::tool::Reconciled;

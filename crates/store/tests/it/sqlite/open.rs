@@ -55,7 +55,9 @@ async fn refuses_what_others_reach() {
     let link = bench.directory.path().join("link.db");
     symlink(bench.path(), &link).unwrap();
     assert!(matches!(SqliteStore::open(&link), Err(SqliteError::Permissions { .. })));
-    assert!(matches!(SqliteStore::open(bench.directory.path()), Err(SqliteError::Permissions { .. })));
+    let folder = bench.directory.path().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    assert!(matches!(SqliteStore::open(&folder), Err(SqliteError::Permissions { .. })));
 }
 
 #[test]
