@@ -261,6 +261,13 @@ fn a_url_with_a_password_is_never_printed() {
         all.push_str(&bench.ringfence(&[arguments, &["--store", url]].concat()));
         all.push('\n');
     }
+    for mistyped in ["postgres:/u:hunter2@db/x", "postgres:u:hunter2@db", "PostgreSQL://u:hunter2@db/x"] {
+        let said = bench.ringfence(&["audit", "tail", "--store", mistyped]);
+        assert!(
+            said.contains("a store is a file, or its name begins with") && !said.contains("hunter2"),
+            "{said}"
+        );
+    }
     all.push_str(&bench.ringfence(&["audit", "tail", "--store", "mysql://u:hunter2@db/x"]));
     assert!(!all.contains("hunter2"), "{all}");
     insta::assert_snapshot!(all, @"

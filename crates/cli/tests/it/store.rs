@@ -163,6 +163,21 @@ fn no_tool_runs_over_a_store_that_a_tool_may_write() {
     "#);
 }
 
+#[test]
+fn a_store_that_a_tool_reaches_through_a_link_is_one_that_it_may_write() {
+    let (bench, other) = (Bench::new(), Bench::new());
+    std::os::unix::fs::symlink(other.path(), bench.path().join("out")).unwrap();
+    let reach = r#"fs_reach = { write = ["${workspace}/out"] }"#;
+    let tool = "name = \"write_file\"\ndescription = \"x\"\nbuiltin = \"write_file\"";
+    let toolbox = format!("[personality]\n{reach}\n[[tool]]\n{tool}\ncapabilities = {{ {reach} }}\n");
+    let bench = bench.file("ringfence.toml", toolbox);
+    let store = other.path().join("log.db").display().to_string();
+    let write = ["call", "--store", &store, "write_file", r#"{"path": "out/a.txt", "content": "a"}"#];
+    let said = bench.ringfence(&write);
+    assert!(said.contains("tool `write_file` may write the store"), "{said}");
+    assert!(!other.path().join("a.txt").exists());
+}
+
 /// Changes the file behind ringfence's back.
 fn sqlite_in(bench: &Bench, name: &str, statement: &str) {
     let connection = rusqlite::Connection::open(bench.path().join(name)).unwrap();

@@ -134,7 +134,8 @@ impl<'a> CallKey<'a> {
             claiming.0 = None;
             match answer {
                 Claim::Granted(fence) => {
-                    let held = Held { store: Arc::clone(self.store), name: self.claim.name.clone(), fence };
+                    let (store, name) = (Arc::clone(self.store), self.claim.name.clone());
+                    let held = Held { store, name, fence, started: false };
                     return Ok(Claimed::Key(HeldKey(Some(held))));
                 }
                 Claim::InFlight if tokio::time::Instant::now() < end => {
@@ -262,9 +263,9 @@ pub(crate) struct HeldKeys {
 }
 
 impl HeldKeys {
-    /// Puts keys together, in the order they were claimed.
+    /// Puts keys together, in the order they were claimed. The call runs now: from here on its keys are in doubt when it is given up.
     pub(super) fn new(keys: Vec<HeldKey>) -> Option<Self> {
-        let mut keys = keys.into_iter();
+        let mut keys = keys.into_iter().map(HeldKey::started);
         Some(Self { first: keys.next()?, second: keys.next() })
     }
 
@@ -294,9 +295,18 @@ struct Held {
     store: Arc<dyn IdempotencyStore>,
     name: KeyName,
     fence: Fence,
+    /// Whether the call runs.
+    started: bool,
 }
 
 impl HeldKey {
+    fn started(mut self) -> Self {
+        if let Some(held) = &mut self.0 {
+            held.started = true;
+        }
+        self
+    }
+
     /// Returns the key and its fence.
     fn name(&self) -> Option<(&str, Fence)> {
         self.0.as_ref().map(|held| (held.name.key.as_str(), held.fence))
@@ -312,7 +322,7 @@ impl HeldKey {
 
     /// Keeps what became of another call in the place of this one, which did not run.
     pub(super) async fn settle_unrun(mut self, settlement: Settlement) {
-        let Some(Held { store, name, fence }) = self.0.take() else { return };
+        let Some(Held { store, name, fence, .. }) = self.0.take() else { return };
         let settle = || store.settle(&name, fence, settlement.clone());
         if persistently(ATTEMPTS, settle).await.is_err() {
             in_background(async move {
@@ -325,7 +335,7 @@ impl HeldKey {
     /// Records what became of the call, and returns the outcome that can be stood by: one that could not be kept is in
     /// doubt, because a retry will be told so.
     async fn settle(mut self, outcome: Outcome, keep: Duration) -> Outcome {
-        let Some(Held { store, name, fence }) = &self.0 else { return outcome };
+        let Some(Held { store, name, fence, .. }) = &self.0 else { return outcome };
         let settlement = match &outcome {
             Outcome::Done(output) => Settlement::Committed { output: output.value().to_string(), keep },
             Outcome::Failed(Failure { executed: false, .. }) => Settlement::Failed,
@@ -334,7 +344,7 @@ impl HeldKey {
         };
         let settled = persistently(ATTEMPTS, || store.settle(name, *fence, settlement.clone())).await;
         // Given up before the store has answered, the key is left in doubt by the drop.
-        let Some(Held { store, name, fence }) = self.0.take() else { return outcome };
+        let Some(Held { store, name, fence, .. }) = self.0.take() else { return outcome };
         let key = name.key.clone();
         if settled.is_err() {
             // It is in doubt for now, and as soon as the store can be told, it is not.
@@ -358,9 +368,10 @@ fn in_doubt(key: &str, why: &str) -> Outcome {
 
 impl Drop for HeldKey {
     fn drop(&mut self) {
-        let Some(Held { store, name, fence }) = self.0.take() else { return };
+        let Some(Held { store, name, fence, started }) = self.0.take() else { return };
+        let settlement = if started { Settlement::Unknown } else { Settlement::Failed };
         in_background(async move {
-            let settle = || store.settle(&name, fence, Settlement::Unknown);
+            let settle = || store.settle(&name, fence, settlement.clone());
             let _settled = persistently(BACKGROUND_ATTEMPTS, settle).await;
         });
     }

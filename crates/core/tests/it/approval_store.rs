@@ -226,6 +226,32 @@ async fn people_are_not_asked_about_more_than_they_can_read() {
 }
 
 #[tokio::test]
+async fn nobody_is_asked_about_a_call_that_another_is_making() {
+    let office = Office::open().await;
+    let hang = tool("hang")
+        .class(SafetyClass::Financial)
+        .idempotency(IdempotencyMode::Required)
+        .input_schema(json!(true))
+        .output_schema(json!(true))
+        .run(|_: Value, _| std::future::pending::<Result<Value, ringfence::ToolError>>())
+        .unwrap();
+    let stage = office.stage(SafetyClass::Read, Duration::from_secs(10)).with(hang);
+    let call = || Call::new("hang", json!({})).idempotency_key("k");
+    let other = async {
+        office.decide(&office.ada, Word::Approve).await.unwrap();
+        // The first call has taken the approval and its key before it hangs.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let report = stage.registry.call(&ringfence::Run::new("other", "s"), call()).await;
+        stage.run.cancel();
+        report
+    };
+    let (_, report) = tokio::join!(stage.registry.call(&stage.run, call()), other);
+    assert_eq!(code(&report), "IDEMPOTENCY_CONFLICT");
+    let filed = office.approvals.requests(&RequestFilter::default()).await.unwrap();
+    assert_eq!(filed.len(), 1, "{filed:?}");
+}
+
+#[tokio::test]
 async fn single_tools_have_routes_and_the_stricter_one_holds() {
     #[rustfmt::skip]
     let cases = [

@@ -18,6 +18,8 @@ use crate::stage::{Stage, code};
 #[derive(Default)]
 struct Mumbling {
     inner: MemoryIdempotency,
+    /// How many claims are answered before the others are not.
+    answered_claims: AtomicUsize,
     /// How many claims are not answered at all.
     silent_claims: AtomicUsize,
     /// How many answers to claims and to settlements are errors.
@@ -36,6 +38,9 @@ fn lost<T: Send + 'static>() -> BoxFuture<'static, Result<T, StoreError>> {
 impl IdempotencyStore for Mumbling {
     fn claim<'a>(&'a self, claim: &'a KeyClaim) -> BoxFuture<'a, Result<Claim, StoreError>> {
         let answer = self.inner.claim(claim);
+        if takes_one(&self.answered_claims) {
+            return answer;
+        }
         if takes_one(&self.silent_claims) {
             return pending().boxed();
         }
@@ -76,6 +81,7 @@ fn stage(store: &Arc<Mumbling>) -> (Stage, Arc<AtomicUsize>) {
     let counted = Arc::clone(&ran);
     let pay = tool("pay")
         .idempotency(IdempotencyMode::Required)
+        .business_key(["invoice"])
         .input_schema(json!(true))
         .output::<usize>()
         .run(move |_: Value, _| {
@@ -102,6 +108,24 @@ async fn a_call_that_is_given_up_while_it_claims_gives_the_key_back() {
     assert!(tokio::time::timeout(Duration::from_millis(10), dropped).await.is_err());
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(state(&store).await, Some(KeyState::Failed));
+    assert!(stage.registry.call(&Run::new("2", "s"), call()).await.outcome.is_done());
+    assert_eq!(ran.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_given_up_between_its_two_keys_gives_back_both() {
+    let store = Arc::new(Mumbling::default());
+    let (stage, ran) = stage(&store);
+    let call = || Call::new("pay", json!({"invoice": 7})).idempotency_key("k");
+    // The first key is answered, and the second is not.
+    store.answered_claims.store(1, Ordering::SeqCst);
+    store.silent_claims.store(1, Ordering::SeqCst);
+    let dropped = stage.registry.call(&stage.run, call());
+    assert!(tokio::time::timeout(Duration::from_millis(10), dropped).await.is_err());
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let states: Vec<_> = store.keys(&KeyFilter::default()).await.unwrap();
+    let states: Vec<_> = states.iter().map(|entry| entry.state).collect();
+    assert_eq!(states, [KeyState::Failed, KeyState::Failed], "nothing has run");
     assert!(stage.registry.call(&Run::new("2", "s"), call()).await.outcome.is_done());
     assert_eq!(ran.load(Ordering::SeqCst), 1);
 }

@@ -291,6 +291,31 @@ async fn a_start_is_kept_when_it_is_asked_for_and_once() {
 }
 
 #[tokio::test]
+async fn an_audit_that_cannot_keep_the_start_is_a_refusal_before_the_first_effect() {
+    struct Full;
+    impl AuditSink for Full {
+        fn append<'a>(&'a self, _entries: &'a [AuditEntry<'a>]) -> BoxFuture<'a, Result<(), String>> {
+            Box::pin(ready(Err("no space left".into())))
+        }
+    }
+    let ran = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = Arc::clone(&ran);
+    let touch = tool("touch")
+        .input_schema(json!(true))
+        .output_schema(json!(true))
+        .run(move |input: Value, _| {
+            seen.store(true, std::sync::atomic::Ordering::SeqCst);
+            async move { Ok(input) }
+        })
+        .unwrap();
+    let registry = Registry::builder().audit(Arc::new(Full)).build();
+    registry.register(touch).unwrap();
+    let report = registry.call(&Run::new("r", "s"), Call::new("touch", json!({}))).await;
+    assert_eq!(code(&report), "AUDIT_FAILED");
+    assert!(!ran.load(std::sync::atomic::Ordering::SeqCst), "the tool ran");
+}
+
+#[tokio::test]
 async fn an_approval_that_cannot_be_kept_stops_the_call() {
     struct Full;
     impl AuditSink for Full {

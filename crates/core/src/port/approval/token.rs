@@ -124,6 +124,11 @@ mod tests {
         assert_eq!(one.expose().len(), 68);
         assert_eq!(ApproverToken::new(&format!(" {}\n", one.expose())).hash(), one.hash());
         assert_eq!(format!("{one:?}"), "ApproverToken");
+        let cleaned = ringfence_text::clean(one.expose()).text;
+        assert!(
+            !cleaned.contains(one.expose()),
+            "an output of a tool does not hand it to a model: {cleaned}"
+        );
     }
 
     #[test]

@@ -487,7 +487,13 @@ async fn goes_on_with_what_a_process_left_waiting() {
 
         made.end(second).await;
         assert!(database.adopt(None, 9).await.unwrap().is_empty());
-        assert_eq!(ids(&database.adopt(Some("role"), 1).await.unwrap()), [&filed[4]]);
+        // Another goes on with one, gives up and ends: that was the end of its call.
+        let third = made.again.as_ref().unwrap()().await;
+        assert_eq!(ids(&third.adopt(Some("role"), 1).await.unwrap()), [&filed[4]]);
+        let again = third.request(&filed[4]).await.unwrap().unwrap().request;
+        assert_eq!(third.file(&again, HOUR).await.unwrap(), filed[4]);
+        third.leave(&filed[4]).await.unwrap();
+        made.end(third).await;
         assert_eq!(ids(&database.adopt(Some("role"), 9).await.unwrap()), [&filed[5]]);
         assert!(database.adopt(Some("role"), 9).await.unwrap().is_empty(), "each once");
         // What goes on files again, and may then give up.
