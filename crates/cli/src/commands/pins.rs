@@ -71,6 +71,7 @@ fn diff(loaded: &Loaded, place: &Place, tools: &[String], out: &mut dyn Write) -
         match pins.status(declaration, &digest) {
             PinStatus::Accepted => continue,
             PinStatus::New => writeln!(out, "{}: not accepted yet", declaration.name)?,
+            PinStatus::Rejected => writeln!(out, "{}: rejected", declaration.name)?,
             PinStatus::Changed(changes) => {
                 writeln!(out, "{}:", declaration.name)?;
                 for change in changes {
@@ -91,6 +92,7 @@ fn list(loaded: &Loaded, place: &Place, out: &mut dyn Write) -> Result<Exit, Com
             PinStatus::Accepted => "accepted",
             PinStatus::Changed(_) => "changed",
             PinStatus::New => "new",
+            PinStatus::Rejected => "rejected",
         };
         rows.push([declaration.name.to_string(), standing.to_owned(), digest]);
     }

@@ -156,6 +156,7 @@ fn quarantine(
             (format!("the definition of `{name}` looks hostile{found}"), Vec::new())
         }
         Some(PinStatus::New) => (format!("the definition of `{name}` was not accepted yet"), Vec::new()),
+        Some(PinStatus::Rejected) => (format!("the definition of `{name}` was rejected"), Vec::new()),
         Some(PinStatus::Accepted) | None => return None,
     };
     let hint = format!(
