@@ -207,6 +207,10 @@ pub(crate) fn fit(registered: &Registered, personality: &Personality, backends: 
 }
 
 impl Fit {
+    pub(crate) const fn decision(&self) -> Decision {
+        self.decision
+    }
+
     pub(crate) fn grant(&self) -> Option<Arc<Grant>> {
         self.grant.as_ref().ok().cloned()
     }
