@@ -16,6 +16,7 @@ use ringfence::{
 use ringfence_store::Database;
 use serde_json::Value;
 
+use crate::book::Book;
 use crate::error::CommandError;
 use crate::sandbox::{BackendChoice, choose};
 
@@ -84,29 +85,11 @@ impl Place {
         self.variables().workspace
     }
 
-    fn pin_file(&self) -> PathBuf {
-        self.policy.with_extension("pins.json")
-    }
-
-    /// Reads the pin file beside the toolbox, where there is one. A pin file that cannot be trusted stops everything.
+    /// Reads the pins of the toolbox's own tools, where somebody has accepted one. A pin file that cannot be trusted stops
+    /// everything; one that holds only what servers sent puts nothing in force for tools.
     pub(crate) fn pins(&self) -> Result<Option<Pins>, CommandError> {
-        let path = self.pin_file();
-        if !path.exists() {
-            return Ok(None);
-        }
-        let text = read_text(&path, None)?;
-        Pins::from_json(&text).map(Some).map_err(|error| CommandError::Input {
-            message: format!("`{}`: {error}", path.display()),
-            hint: Some("restore the file, or remove it and accept the tools anew"),
-        })
-    }
-
-    /// Writes the pin file as a whole or not at all.
-    pub(crate) fn write_pins(&self, pins: &Pins) -> Result<(), CommandError> {
-        let path = self.pin_file();
-        let beside = path.with_extension("json.new");
-        let written = std::fs::write(&beside, pins.to_json()).and_then(|()| std::fs::rename(&beside, &path));
-        written.map_err(|error| CommandError::File { verb: "write", path, error, hint: None })
+        let pins = Book::beside(&self.policy).existing_pins()?;
+        Ok(pins.filter(|pins| pins.iter().next().is_some() || pins.servers().next().is_none()))
     }
 
     /// Reads the toolbox and finds everything that is wrong with it.
