@@ -78,7 +78,7 @@ pub use builder::{Missing, ToolBuildError, ToolBuilder, tool};
 pub use builtin::declared_tool;
 pub use call::{Asker, Call, Report};
 pub use context::Context;
-pub use digest::definition_digest;
+pub use digest::{definition_digest, json_digest};
 pub use error::ToolError;
 pub use event::{Event, Observer, Record};
 pub use fs::{Access, DirEntry, Existing, FileKind, FsError, HostFiles, Metadata, ScopedFs};
@@ -89,7 +89,7 @@ pub use launcher::{Running, SandboxLauncher, Service, ServiceEnd};
 pub use network::LiveCall;
 pub use outcome::{Failure, Outcome};
 pub use parallel::Batch;
-pub use pin::{Change, PinError, PinStatus, Pins};
+pub use pin::{Change, PinError, PinStatus, Pins, compare_definitions};
 pub use pipeline::{CleanOutput, Quarantine, RawOutput, Registered, Review, scan_declaration};
 pub use port::{
     Approval, ApprovalError, ApprovalRequest, ApprovalStore, Approver, ApproverEntry, ApproverName,

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use ringfence_policy::{
-    Declaration, Gap, Grant, NetworkGrant, Personality, ToolName, validate_declaration, validate_registration,
+    Decision, Declaration, Gap, Grant, NetworkGrant, Personality, ToolName, validate_declaration, validate_registration,
 };
 
 pub use builder::RegistryBuilder;
@@ -326,6 +326,11 @@ impl Registry {
     /// Returns a registered tool, whether it may be called or not.
     pub fn find(&self, name: &str) -> Option<Arc<Registered>> {
         self.policy().entries.get(name).map(|entry| Arc::clone(&entry.registered))
+    }
+
+    /// Returns who must agree to calls of a registered tool under the personality in force.
+    pub fn decision(&self, name: &str) -> Option<Decision> {
+        self.policy().entries.get(name).map(|entry| entry.fit.decision())
     }
 
     /// Returns what a registered tool is granted under the personality in force.

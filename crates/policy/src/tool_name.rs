@@ -20,6 +20,11 @@ impl ToolName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Wraps a text that another type has found to be legal.
+    pub(crate) fn legal(text: Arc<str>) -> Self {
+        Self(text)
+    }
 }
 
 /// A text that cannot name a tool.

@@ -27,6 +27,11 @@ impl Outlet {
         self.0.send(line).await.map_err(|_| Closed)
     }
 
+    /// Sends a message if there is room for it now. What nobody needs to know is lost otherwise.
+    pub(crate) fn try_send(&self, line: String) {
+        let _sent = self.0.try_send(line);
+    }
+
     /// Says whether the other end is gone.
     pub fn is_closed(&self) -> bool {
         self.0.is_closed()

@@ -156,6 +156,7 @@ fn quarantine(
             (format!("the definition of `{name}` looks hostile{found}"), Vec::new())
         }
         Some(PinStatus::New) => (format!("the definition of `{name}` was not accepted yet"), Vec::new()),
+        Some(PinStatus::Rejected) => (format!("the definition of `{name}` was rejected"), Vec::new()),
         Some(PinStatus::Accepted) | None => return None,
     };
     let hint = format!(
@@ -206,6 +207,10 @@ pub(crate) fn fit(registered: &Registered, personality: &Personality, backends: 
 }
 
 impl Fit {
+    pub(crate) const fn decision(&self) -> Decision {
+        self.decision
+    }
+
     pub(crate) fn grant(&self) -> Option<Arc<Grant>> {
         self.grant.as_ref().ok().cloned()
     }
