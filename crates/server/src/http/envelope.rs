@@ -7,24 +7,11 @@ use serde_json::json;
 
 use super::param;
 use super::reply::{Reply, rpc, rpc_raw};
-use super::version::{CLAIM, HEADER, MODERN, header, meta};
+use super::version::{HEADER, header, meta};
 use crate::door::Room;
+use crate::era::{CAPABILITIES, MODERN, VERSION, is_gone};
 use crate::message::{Id, Notification, Request, error_code, rpc_error_with};
 use crate::raw::RawObject;
-
-/// What a client can do; required on every request.
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-
-/// What there was in older versions, and is no more.
-const REMOVED: [&str; 7] = [
-    "initialize",
-    "logging/setLevel",
-    "ping",
-    "resources/subscribe",
-    "resources/unsubscribe",
-    "tasks/list",
-    "tasks/result",
-];
 
 /// Checks everything that can be told without the room.
 pub(super) fn check(headers: &HeaderMap, request: &Request) -> Result<(), Reply> {
@@ -36,7 +23,7 @@ pub(super) fn check(headers: &HeaderMap, request: &Request) -> Result<(), Reply>
     compare(headers, "mcp-method", &request.method, as_is).map_err(mismatch)?;
     check_name(headers, request).map_err(mismatch)?;
     supported(id, &version)?;
-    if REMOVED.contains(&request.method.as_str()) {
+    if is_gone(&request.method) {
         let text = format!("there is no method `{}` in {MODERN}", request.method);
         return Err(rpc(StatusCode::NOT_FOUND, id, error_code::METHOD_NOT_FOUND, &text));
     }
@@ -62,7 +49,7 @@ pub(super) fn check_notification(
     stated: Option<&str>,
 ) -> Result<(), Reply> {
     let mismatch = |text: String| rpc(StatusCode::BAD_REQUEST, None, error_code::HEADER_MISMATCH, &text);
-    let claimed = meta(&notification.params).and_then(|meta| meta.text(CLAIM));
+    let claimed = meta(&notification.params).and_then(|meta| meta.text(VERSION));
     if let (Some(stated), Some(claimed)) = (stated, &claimed)
         && stated != claimed
     {
@@ -78,7 +65,7 @@ pub(super) fn check_notification(
 fn claimed(params: &RawObject) -> Result<String, &'static str> {
     let meta = meta(params).ok_or("`_meta` is missing, or is no object")?;
     let version = meta
-        .text(CLAIM)
+        .text(VERSION)
         .ok_or("`_meta` has no `io.modelcontextprotocol/protocolVersion` that is a string")?;
     if meta.object(CAPABILITIES).is_none() {
         return Err("`_meta` has no `io.modelcontextprotocol/clientCapabilities` that is an object");

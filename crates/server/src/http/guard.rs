@@ -68,8 +68,9 @@ fn split(authority: &str) -> Option<&str> {
         Some(end) => authority.split_at_checked(end + 1)?,
         None => authority.split_at_checked(authority.find(':').unwrap_or(authority.len()))?,
     };
-    let digits = port.strip_prefix(':').map_or(Some(""), |digits| (!digits.is_empty()).then_some(digits))?;
-    let is_port = port.is_empty() || (digits.len() <= 5 && digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_number =
+        |digits: &str| (1..=5).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(is_number);
     let inner = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
     let is_name = match inner {
         Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),

@@ -75,7 +75,7 @@ async fn take(front: &Front, caller: Caller, request: Request) -> Result<Reply, 
     let held = front.table.find(caller.0, Kind::Old, name);
     let held =
         held.ok_or_else(|| rpc(StatusCode::NOT_FOUND, None, NO_SESSION, "there is no such session"))?;
-    let text = body::read(body, &front.limits).await?;
+    let text = body::read(&parts.headers, body, &front.limits).await?;
     let mut all = Message::parse(&text).map_err(|error| unreadable(&error))?;
     let (Some(one), true) = (all.pop(), all.is_empty()) else {
         let text = "several messages at once are not part of this version";

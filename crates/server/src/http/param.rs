@@ -119,6 +119,8 @@ mod tests {
 
     use super::*;
 
+    type Case = (&'static str, &'static [(&'static str, &'static str)], bool);
+
     #[test]
     fn headers_say_what_the_arguments_say() {
         let schema = json!({ "type": "object", "properties": {
@@ -128,7 +130,7 @@ mod tests {
             "free": { "type": "string" },
         } });
         #[rustfmt::skip]
-        let cases: [(&str, &[(&str, &str)], bool); 24] = [
+        let cases: [Case; 24] = [
             (r#"{}"#,                                     &[],                                              true),
             (r#"{"free":"x"}"#,                           &[("mcp-param-other", "y")],                      true),
             (r#"{"region":"eu"}"#,                        &[("mcp-param-region", "eu")],                    true),

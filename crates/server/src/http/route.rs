@@ -196,7 +196,7 @@ async fn posted(
     body: axum::body::Body,
 ) -> Result<Reply, Reply> {
     negotiate::posted(&parts.headers)?;
-    let text = body::read(body, &front.limits).await?;
+    let text = body::read(&parts.headers, body, &front.limits).await?;
     let is_batch = text.trim_start().starts_with('[');
     if is_batch && version::era_of_header(stated) == Era::Modern {
         let refusal = "several messages at once are not part of this version";

@@ -2,23 +2,15 @@
 
 use axum::http::HeaderMap;
 
+use crate::era::{LEGACY, VERSION};
 use crate::message::{Message, Notification, Request};
 use crate::raw::RawObject;
-
-/// The version in which every request speaks for itself.
-pub(super) const MODERN: &str = "2026-07-28";
-
-/// The versions with sessions, oldest first.
-pub(super) const LEGACY: [&str; 4] = ["2024-11-05", BATCHES, "2025-06-18", PRIMED];
 
 /// The one version in which several messages may be sent at once.
 pub(super) const BATCHES: &str = "2025-03-26";
 
 /// The version in which a stream begins with an event that only tells its number.
 pub(super) const PRIMED: &str = "2025-11-25";
-
-/// Where a request says of itself which version it speaks.
-pub(super) const CLAIM: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// The header that says which version is spoken.
 pub(super) const HEADER: &str = "mcp-protocol-version";
@@ -61,7 +53,7 @@ pub(super) fn era(stated: Option<&str>, message: &Message) -> Era {
         Message::Notification(Notification { params, .. }) => (None, Some(params)),
         Message::Response(_) => (None, None),
     };
-    let claims = params.and_then(meta).is_some_and(|meta| meta.get(CLAIM).is_some());
+    let claims = params.and_then(meta).is_some_and(|meta| meta.get(VERSION).is_some());
     match method {
         _ if claims => Era::Modern,
         Some("initialize") => Era::Legacy,
@@ -106,6 +98,6 @@ mod tests {
         }
         let answer = Message::parse(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#).unwrap().remove(0);
         assert_eq!(era(None, &answer), Era::Legacy);
-        assert_eq!(era(Some(MODERN), &answer), Era::Modern);
+        assert_eq!(era(Some("2026-07-28"), &answer), Era::Modern);
     }
 }
