@@ -1,7 +1,6 @@
 //! The `ringfence` command: argv, environment, files and the terminal, wired to the library.
 
 mod audit_file;
-#[cfg_attr(not(test), expect(dead_code, reason = "half of it is for the commands that serve"))]
 mod book;
 mod commands;
 mod error;
@@ -12,6 +11,7 @@ mod network;
 mod notify;
 mod sandbox;
 mod secrets;
+mod serving;
 mod shown;
 mod store;
 mod table;
@@ -60,6 +60,7 @@ enum Command {
     Scan(commands::scan::ScanArgs),
     Store(commands::store::StoreCommandArgs),
     Tools(commands::tools::ToolsArgs),
+    Wrap(commands::wrap::WrapArgs),
 }
 
 fn main() -> ExitCode {
@@ -89,6 +90,7 @@ fn main() -> ExitCode {
         },
         Command::Scan(args) => commands::scan::run(&args, &place, &mut out),
         Command::Store(args) => commands::store::run(&args, &mut out),
+        Command::Wrap(args) => commands::wrap::run(&args, &place, &mut out),
         Command::Tools(args) => commands::tools::run(&args, &place, &mut out),
     };
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(CommandError::from));

@@ -15,3 +15,4 @@ pub(crate) mod run;
 pub(crate) mod scan;
 pub(crate) mod store;
 pub(crate) mod tools;
+pub(crate) mod wrap;
