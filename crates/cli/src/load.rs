@@ -99,7 +99,8 @@ impl Place {
         Ok(self.read(&text))
     }
 
-    fn read(&self, text: &str) -> Loaded {
+    /// Reads a text as if it were the toolbox.
+    pub(crate) fn read(&self, text: &str) -> Loaded {
         let is_json = self.policy.extension().is_some_and(|extension| extension == "json");
         let mut loaded = Loaded {
             personality: Personality::default(),
