@@ -85,7 +85,7 @@ pub use fs::{Access, DirEntry, Existing, FileKind, FsError, HostFiles, Metadata,
 pub use gate::{GateMode, judge_arguments};
 pub use handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets, SpawnOptions};
 pub use interceptor::{Intercept, Interceptor, PendingCall};
-pub use launcher::SandboxLauncher;
+pub use launcher::{Running, SandboxLauncher, Service, ServiceEnd};
 pub use network::LiveCall;
 pub use outcome::{Failure, Outcome};
 pub use parallel::Batch;
@@ -100,7 +100,7 @@ pub use port::{
     SecretSource, Settled, Settlement, Standing, Store, StoreApprover, StoreError, SystemClock, TokenHash,
     Verdict, WaitingCall, Word, notice_pause,
 };
-pub use registry::{OnGaps, RegistrationError, Registry, RegistryBuilder};
+pub use registry::{Incoming, OnGaps, RegistrationError, Registry, RegistryBuilder};
 pub use ringfence_egress as egress;
 pub use ringfence_policy as policy;
 pub use ringfence_policy::{Capabilities, Code, Declaration, Grant, Personality, Refusal};

@@ -234,7 +234,7 @@ impl Gaps<'_> {
 
     fn runtime(&mut self, declaration: &Declaration, capabilities: &Capabilities) {
         match &declaration.runtime {
-            Runtime::Native => {}
+            Runtime::Native | Runtime::Server { .. } => {}
             Runtime::Command(command) => match CommandTemplate::parse(command) {
                 Err(error) => self.push("command", error.to_string(), "correct the command".into()),
                 Ok(template) => self.command(&template, declaration, capabilities),
