@@ -105,7 +105,8 @@ impl Place {
         if is_default && !self.policy.exists() { Ok(self.read("")) } else { self.load() }
     }
 
-    fn read(&self, text: &str) -> Loaded {
+    /// Reads a text as if it were the toolbox.
+    pub(crate) fn read(&self, text: &str) -> Loaded {
         let is_json = self.policy.extension().is_some_and(|extension| extension == "json");
         let mut loaded = Loaded {
             personality: Personality::default(),

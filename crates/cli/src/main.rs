@@ -5,6 +5,7 @@ mod book;
 mod commands;
 mod error;
 mod exposed;
+mod import;
 mod interrupt;
 mod load;
 mod network;
@@ -55,6 +56,7 @@ enum Command {
     Demo(commands::demo::DemoArgs),
     Doctor(commands::doctor::DoctorArgs),
     Idempotency(commands::idempotency::IdempotencyArgs),
+    Import(commands::import::ImportArgs),
     Pins(commands::pins::PinsArgs),
     Run(Box<commands::run::RunArgs>),
     Scan(commands::scan::ScanArgs),
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::run(&args, &mut out),
         Command::Doctor(args) => commands::doctor::run(&args, &mut out),
         Command::Idempotency(args) => commands::idempotency::run(&args, &mut out),
+        Command::Import(args) => commands::import::run(&args, &place, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
         Command::Run(args) => match commands::run::run(&args, &place, &mut out) {
             Ok(commands::run::Ran::Child(code)) => return ExitCode::from(code),

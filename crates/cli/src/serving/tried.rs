@@ -35,8 +35,17 @@ impl Tried {
 
     /// Looks through what the server says on its error stream.
     pub(crate) fn heard(&self, text: &str) {
-        let complains =
-            ["EACCES", "EPERM", "ENOENT", "EROFS", "denied", "not permitted", "No such file", "Read-only"];
+        let complains = [
+            "EACCES",
+            "EPERM",
+            "ENOENT",
+            "EROFS",
+            "denied",
+            "not permitted",
+            "No such file",
+            "Read-only",
+            "Cannot find",
+        ];
         for line in text.lines().filter(|line| complains.iter().any(|word| line.contains(word))) {
             for path in quoted_paths(line) {
                 self.path(&path);
