@@ -7,6 +7,7 @@ mod commands;
 mod error;
 mod exposed;
 mod import;
+mod install;
 mod interrupt;
 mod load;
 mod network;
@@ -57,6 +58,7 @@ enum Command {
     Doctor(commands::doctor::DoctorArgs),
     Idempotency(commands::idempotency::IdempotencyArgs),
     Import(commands::import::ImportArgs),
+    Install(commands::install::InstallArgs),
     Pins(commands::pins::PinsArgs),
     Run(Box<commands::run::RunArgs>),
     Scan(commands::scan::ScanArgs),
@@ -84,6 +86,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => commands::doctor::run(&args, &mut out),
         Command::Idempotency(args) => commands::idempotency::run(&args, &mut out),
         Command::Import(args) => commands::import::run(&args, &place, &mut out),
+        Command::Install(args) => commands::install::run(&args, &place, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
         Command::Run(args) => match commands::run::run(&args, &place, &mut out) {
             Ok(commands::run::Ran::Child(code)) => return ExitCode::from(code),

@@ -11,6 +11,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod idempotency;
 pub(crate) mod import;
+pub(crate) mod install;
 pub(crate) mod pins;
 pub(crate) mod run;
 pub(crate) mod scan;
