@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
-use ringfence::egress::{Scope, Witness};
+use ringfence::egress::{Evidence, Scope, Witness};
 use ringfence::policy::{HostSet, Limits, ServerEntry};
 use ringfence::sandbox::SearchPath;
 use ringfence::{Grant, Running, SandboxLauncher, SecretSource as _, Service, ToolError};
@@ -105,7 +105,7 @@ impl Fenced {
         Ok(program)
     }
 
-    async fn service(&self) -> Result<Service, ToolError> {
+    async fn service(&self, witness: Arc<dyn Witness>) -> Result<Service, ToolError> {
         let failed = |message: String| ToolError::new(message).not_executed();
         let program = self.program().await?;
         let mut environment = self.variables.clone();
@@ -119,8 +119,8 @@ impl Fenced {
             environment.insert(variable.clone(), secret.expose().to_owned());
         }
         let network = self.grant.network.as_ref().filter(|own| !own.is_empty()).map(|own| {
-            let witness = Arc::clone(&self.tried) as Arc<dyn Witness>;
-            Scope::builder(own.clone()).limits(self.limits).witness(witness).build()
+            let both = Both(Arc::clone(&self.tried), witness);
+            Scope::builder(own.clone()).limits(self.limits).witness(Arc::new(both)).build()
         });
         Ok(Service {
             program: program.program.clone(),
@@ -137,9 +137,13 @@ impl Fenced {
 }
 
 impl Starter for Fenced {
-    fn start(&self, mut errors: ErrorSink) -> BoxFuture<'_, Result<Running, ToolError>> {
+    fn start(
+        &self,
+        mut errors: ErrorSink,
+        witness: Arc<dyn Witness>,
+    ) -> BoxFuture<'_, Result<Running, ToolError>> {
         async move {
-            let service = self.service().await?;
+            let service = self.service(witness).await?;
             let tried = Arc::clone(&self.tried);
             let mut passed = 0_usize;
             let sink = move |bytes: &[u8]| {
@@ -167,6 +171,16 @@ impl Starter for Fenced {
 
     fn refusals(&self) -> Vec<String> {
         self.tried.lines()
+    }
+}
+
+/// Tells whoever runs us, and whoever keeps the audit.
+struct Both(Arc<Tried>, Arc<dyn Witness>);
+
+impl Witness for Both {
+    fn saw(&self, evidence: &Evidence) {
+        self.0.saw(evidence);
+        self.1.saw(evidence);
     }
 }
 

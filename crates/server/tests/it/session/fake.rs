@@ -35,7 +35,11 @@ impl Fake {
 }
 
 impl Starter for Fake {
-    fn start(&self, _: ErrorSink) -> BoxFuture<'_, Result<Running, ToolError>> {
+    fn start(
+        &self,
+        _: ErrorSink,
+        _: Arc<dyn ringfence::egress::Witness>,
+    ) -> BoxFuture<'_, Result<Running, ToolError>> {
         self.started.fetch_add(1, Ordering::SeqCst);
         let (their_input, input) = std::io::pipe().unwrap();
         let (output, mut their_output) = std::io::pipe().unwrap();
