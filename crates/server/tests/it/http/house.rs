@@ -30,6 +30,8 @@ pub(super) struct Seen {
     /// How many requests were begun that never end by themselves, and how many of them were given up.
     pub(super) hung: AtomicUsize,
     pub(super) dropped: AtomicUsize,
+    /// How many large messages were taken.
+    pub(super) taken: AtomicUsize,
     pub(super) notified: Mutex<Vec<String>>,
     /// Lets requests go on that wait for it.
     pub(super) gate: Notify,
@@ -45,6 +47,20 @@ impl Seen {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         panic!("{} instead of {least} after 5 seconds", count(self).load(Ordering::SeqCst));
+    }
+
+    /// Waits until nothing more is taken, and returns how much was.
+    pub(super) async fn until_stuck(&self) -> usize {
+        let mut last = 0;
+        for _ in 0..40 {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let now = self.taken.load(Ordering::SeqCst);
+            if now > 0 && now == last {
+                return now;
+            }
+            last = now;
+        }
+        panic!("it never got stuck");
     }
 }
 
@@ -193,6 +209,7 @@ impl TestRoom {
                     let params = json!({ "progress": number, "message": "a".repeat(64 << 10) });
                     let _sent =
                         outlet.send(notification_line("notifications/progress", Some(&raw(&params)))).await;
+                    self.seen.taken.fetch_add(1, Ordering::SeqCst);
                 }
                 Ok(json!({}))
             }
