@@ -67,7 +67,7 @@ impl Upstream {
     ) -> Option<Raw> {
         let written = said.get("instructions")?;
         let text: String = serde_json::from_str(written.get()).ok()?;
-        let definition = json!({ "description": text });
+        let definition = Value::String(text);
         let judged = self.judged(session, "instructions", vec![definition]).await.ok()?;
         let free = judged.iter().all(|one| one.quarantine.is_none());
         *lock(&self.instructions) = Listing { known: true, judged };
