@@ -72,6 +72,7 @@ struct TestRoom {
     outlet: Mutex<Option<Outlet>>,
     asked: Mutex<Option<oneshot::Sender<Response>>>,
     over: Notify,
+    ids: Mutex<Vec<Id>>,
 }
 
 impl Door for TestDoor {
@@ -83,6 +84,7 @@ impl Door for TestDoor {
             outlet: Mutex::default(),
             asked: Mutex::default(),
             over: Notify::new(),
+            ids: Mutex::default(),
         })
     }
 }
@@ -91,7 +93,13 @@ impl Room for TestRoom {
     fn handle(self: Arc<Self>, message: Message, outlet: Outlet) -> BoxFuture<'static, ()> {
         async move {
             match message {
-                Message::Request(request) => self.request(request, outlet).await,
+                Message::Request(request) => {
+                    let id = request.id.clone();
+                    assert!(!self.ids.lock().unwrap().contains(&id), "{id} is in use");
+                    self.ids.lock().unwrap().push(id.clone());
+                    let _done = Done(&self, id);
+                    self.request(request, outlet).await;
+                }
                 Message::Notification(notification) => {
                     self.seen.notified.lock().unwrap().push(notification.method.clone());
                     let attached = self.outlet.lock().unwrap().clone();
@@ -126,6 +134,15 @@ impl Room for TestRoom {
             self.seen.closed.fetch_add(1, Ordering::SeqCst);
         }
         .boxed()
+    }
+}
+
+/// Takes an id out of use.
+struct Done<'a>(&'a TestRoom, Id);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.ids.lock().unwrap().retain(|id| *id != self.1);
     }
 }
 
@@ -214,7 +231,8 @@ impl TestRoom {
                 Ok(json!({}))
             }
             "subscriptions/listen" => {
-                let line = notification_line("notifications/subscriptions/acknowledged", None);
+                let params = json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": id } });
+                let line = notification_line("notifications/subscriptions/acknowledged", Some(&raw(&params)));
                 outlet.send(line).await.unwrap();
                 let _hanging = Hanging(Arc::clone(&self.seen));
                 self.over.notified().await;
