@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::alias::{Place, restored};
 use super::log::EventId;
 use super::session::Held;
 use crate::message::{Id, Message, Request, answer_line, error_code, rpc_error};
@@ -70,13 +71,16 @@ pub(super) async fn first(mut feed: Feed, patience: Duration) -> First {
 
 /// Has a room handle a request for as long as somebody reads what comes of it. Dropping it before the answer gives the
 /// request up.
-pub(super) fn attended(held: Held, request: Request, permit: OwnedSemaphorePermit) -> Feed {
-    let mut awaited = Awaited::of([&request.id]);
+pub(super) fn attended(held: Held, mut request: Request, permit: OwnedSemaphorePermit) -> Feed {
+    let place = Place::take(&held, &request.id);
+    let outer = std::mem::replace(&mut request.id, place.id().clone());
+    let inner = place.id().clone();
+    let mut awaited = Awaited::of([&inner]);
     let (outlet, mut lines) = Outlet::new(ROOM);
     let handled = handled(&held, Message::Request(request), outlet);
     let mut task = Some(AbortOnDropHandle::new(tokio::spawn(async move {
         held.over.run_until_cancelled(handled).await;
-        drop((permit, held));
+        drop((place, permit, held));
     })));
     let mut answered = false;
     let events = poll_fn(move |context| {
@@ -92,6 +96,9 @@ pub(super) fn attended(held: Held, request: Request, permit: OwnedSemaphorePermi
                     // What the room still does after its answer is not given up.
                     task.take().map(AbortOnDropHandle::detach);
                 }
+                let line = if inner == outer { Some(line) } else { restored(&line, &inner, &outer) };
+                // The room writes objects; what is none belongs to nobody.
+                let Some(line) = line else { continue };
                 return Poll::Ready(Some(Event { id: None, line: line.into(), answer }));
             }
             let Some(handle) = task.as_mut() else { return Poll::Pending };
