@@ -16,6 +16,9 @@ use crate::upstream::{Upstream, lock};
 /// What it is called.
 pub(crate) const NAME: &str = "ringfence_policy";
 
+/// How many withheld tools an agent is told of.
+const MOST_WITHHELD: usize = 100;
+
 /// Tells an agent what it may do.
 pub(crate) struct PolicyTool {
     declaration: Declaration,
@@ -108,14 +111,11 @@ fn withheld(upstream: &Upstream) -> Vec<(String, String)> {
     let kept = listing.judged.iter().filter_map(|one| {
         let name = one.key.strip_prefix("tool:")?;
         let why = one.quarantine.as_ref()?.refusal.message.to_string();
-        Some((upstream.spec.offered(name), why))
+        // A name can say anything; one that is none is not told.
+        let name = upstream.spec.offered(name).parse::<ToolName>().ok()?;
+        Some((name.to_string(), why))
     });
-    kept.map(|(name, why)| (clean(&name), clean(&why))).collect()
-}
-
-fn clean(text: &str) -> String {
-    let text: String = text.chars().take(300).collect();
-    ringfence::text::clean(&text).text.into_owned()
+    kept.take(MOST_WITHHELD).collect()
 }
 
 const fn needed(decision: Decision) -> &'static str {

@@ -30,6 +30,7 @@ use crate::message::{
 use crate::outlet::Outlet;
 use crate::policy_tool::{NAME, PolicyTool};
 use crate::raw::{Raw, RawObject, raw};
+use crate::spec::ServerSpec;
 use crate::tie::Tie;
 use crate::upstream::Upstream;
 
@@ -61,8 +62,8 @@ pub struct Session {
     parked: Mutex<Parked>,
     listens: Mutex<Listens>,
     refusals: Mutex<VecDeque<(String, Code, String)>>,
-    /// Which server a resource came from.
-    resources: Mutex<HashMap<String, usize>>,
+    /// Which server a resource came from; none where several claim it.
+    resources: Mutex<HashMap<String, Option<usize>>>,
 }
 
 impl Session {
@@ -81,9 +82,7 @@ impl Session {
             if let Some(directory) = &house.options.directory {
                 run = run.in_directory(directory);
             }
-            let admitted =
-                |name: &str| agent.servers.as_ref().is_none_or(|own| own.iter().any(|one| one == name));
-            let upstreams = house.servers.iter().filter(|spec| admitted(&spec.name));
+            let upstreams = house.servers.iter().filter(|spec| is_within(&agent, spec));
             let upstreams = upstreams.map(|spec| Upstream::new(Arc::clone(spec), Weak::clone(own))).collect();
             if let Some(name) = NAME.parse().ok().filter(|_| house.options.policy_tool) {
                 let added = registry.register(PolicyTool::new(name, Weak::clone(own)));
@@ -378,6 +377,12 @@ impl Session {
         };
         Tie::new(Weak::clone(&self.own), era.clone(), request.params.clone(), capabilities, outlet.clone())
     }
+}
+
+/// Says whether an agent may use anything of a server; of one it may not, nothing is started.
+fn is_within(agent: &Agent, spec: &ServerSpec) -> bool {
+    agent.servers.as_ref().is_none_or(|own| own.iter().any(|one| *one == spec.name))
+        && agent.tools.as_ref().is_none_or(|own| own.iter().any(|tool| spec.own(tool).is_some()))
 }
 
 /// A request that is being answered.

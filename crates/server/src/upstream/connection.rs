@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -53,6 +53,8 @@ pub(crate) struct Connection {
     why: Mutex<Option<String>>,
     junk: AtomicU64,
     leash: Mutex<Option<OwnedFd>>,
+    /// Whether it has said who it is and is in use.
+    settled: AtomicBool,
     /// The last of what it wrote to its standard error.
     pub(crate) errors: Arc<Mutex<Tail>>,
 }
@@ -113,6 +115,7 @@ impl Connection {
             why: Mutex::default(),
             junk: AtomicU64::new(0),
             leash: Mutex::new(Some(leash)),
+            settled: AtomicBool::new(false),
             errors,
         });
         tokio::spawn(write(to, lines, connection.gone.clone()));
@@ -225,6 +228,22 @@ impl Connection {
     /// does not say what for.
     pub(crate) fn oldest(&self) -> Option<Arc<Tie>> {
         lock(&self.pending).values().find_map(|own| own.tie.clone())
+    }
+
+    /// Takes it into use.
+    pub(crate) fn settle(&self) {
+        self.settled.store(true, Ordering::Release);
+    }
+
+    /// Says whether it is in use.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::Acquire)
+    }
+
+    /// Ends it at once.
+    pub(crate) fn kill(&self) {
+        drop(lock(&self.writer).take());
+        drop(lock(&self.leash).take());
     }
 
     /// Ends it: nothing more is asked, and when it does not end by itself it is ended.
