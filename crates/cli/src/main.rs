@@ -1,7 +1,6 @@
 //! The `ringfence` command: argv, environment, files and the terminal, wired to the library.
 
 mod audit_file;
-#[cfg_attr(not(test), expect(dead_code, reason = "half of it is for the commands that serve"))]
 mod book;
 mod commands;
 mod error;
@@ -14,6 +13,7 @@ mod network;
 mod notify;
 mod sandbox;
 mod secrets;
+mod serving;
 mod shown;
 mod store;
 mod table;
@@ -56,14 +56,17 @@ enum Command {
     Clean(commands::clean::CleanArgs),
     Demo(commands::demo::DemoArgs),
     Doctor(commands::doctor::DoctorArgs),
+    Gateway(commands::gateway::GatewayArgs),
     Idempotency(commands::idempotency::IdempotencyArgs),
     Import(commands::import::ImportArgs),
     Install(commands::install::InstallArgs),
     Pins(commands::pins::PinsArgs),
     Run(Box<commands::run::RunArgs>),
     Scan(commands::scan::ScanArgs),
+    Serve(commands::serve::ServeArgs),
     Store(commands::store::StoreCommandArgs),
     Tools(commands::tools::ToolsArgs),
+    Wrap(commands::wrap::WrapArgs),
 }
 
 fn main() -> ExitCode {
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         Command::Clean(args) => commands::clean::run(&args, &mut out),
         Command::Demo(args) => commands::demo::run(&args, &mut out),
         Command::Doctor(args) => commands::doctor::run(&args, &mut out),
+        Command::Gateway(args) => commands::gateway::run(&args, &place, &mut out),
         Command::Idempotency(args) => commands::idempotency::run(&args, &mut out),
         Command::Import(args) => commands::import::run(&args, &place, &mut out),
         Command::Install(args) => commands::install::run(&args, &place, &mut out),
@@ -94,7 +98,9 @@ fn main() -> ExitCode {
             Err(error) => Err(error),
         },
         Command::Scan(args) => commands::scan::run(&args, &place, &mut out),
+        Command::Serve(args) => commands::serve::run(&args, &place, &mut out),
         Command::Store(args) => commands::store::run(&args, &mut out),
+        Command::Wrap(args) => commands::wrap::run(&args, &place, &mut out),
         Command::Tools(args) => commands::tools::run(&args, &place, &mut out),
     };
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(CommandError::from));
