@@ -141,7 +141,7 @@ fn verdict_of(definition: &Value) -> (Verdict, Option<String>) {
     let first = ringfence::text::scan(&Definition {
         name: text("name").unwrap_or("instructions"),
         title: text("title"),
-        description: text("description"),
+        description: definition.as_str().or_else(|| text("description")),
         input_schema: definition.get("inputSchema"),
         output_schema: definition.get("outputSchema"),
     });

@@ -1,14 +1,15 @@
 //! What comes back from a room, message by message, and which of it is an answer.
 
-use std::future::Future as _;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt as _;
 use futures_util::stream::{BoxStream, poll_fn};
+use futures_util::{FutureExt as _, StreamExt as _};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -16,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::log::EventId;
 use super::session::Held;
-use crate::message::{Id, Message, Request};
+use crate::message::{Id, Message, Request, answer_line, error_code, rpc_error};
 use crate::outlet::Outlet;
 
 /// How many messages wait between a room and the edge.
@@ -72,7 +73,7 @@ pub(super) async fn first(mut feed: Feed, patience: Duration) -> First {
 pub(super) fn attended(held: Held, request: Request, permit: OwnedSemaphorePermit) -> Feed {
     let mut awaited = Awaited::of([&request.id]);
     let (outlet, mut lines) = Outlet::new(ROOM);
-    let handled = Arc::clone(&held.room).handle(Message::Request(request), outlet);
+    let handled = handled(&held, Message::Request(request), outlet);
     let mut task = Some(AbortOnDropHandle::new(tokio::spawn(async move {
         held.over.run_until_cancelled(handled).await;
         drop((permit, held));
@@ -103,6 +104,28 @@ pub(super) fn attended(held: Held, request: Request, permit: OwnedSemaphorePermi
         }
     });
     events.boxed()
+}
+
+/// Has a room handle a message. A panic in it ends this message only, and whoever waits for an answer hears of it.
+pub(super) fn handled(
+    held: &Held,
+    message: Message,
+    outlet: Outlet,
+) -> impl Future<Output = ()> + Send + use<> {
+    let id = match &message {
+        Message::Request(request) => Some(request.id.clone()),
+        Message::Notification(_) | Message::Response(_) => None,
+    };
+    let room = Arc::clone(&held.room);
+    async move {
+        let handled = AssertUnwindSafe(async { room.handle(message, outlet.clone()).await }).catch_unwind();
+        if handled.await.is_err()
+            && let Some(id) = id
+        {
+            let error = rpc_error(error_code::INTERNAL, "the request failed inside the gateway");
+            let _sent = outlet.send(answer_line(Some(&id), &Err(error))).await;
+        }
+    }
 }
 
 /// Reads a channel.

@@ -12,6 +12,7 @@
 )]
 
 mod body;
+mod carry;
 mod config;
 mod edge;
 mod envelope;

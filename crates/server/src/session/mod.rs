@@ -29,7 +29,7 @@ use crate::message::{
 };
 use crate::outlet::Outlet;
 use crate::policy_tool::{NAME, PolicyTool};
-use crate::raw::{Raw, raw};
+use crate::raw::{Raw, RawObject, raw};
 use crate::tie::Tie;
 use crate::upstream::Upstream;
 
@@ -129,6 +129,16 @@ impl Session {
         &self.house.book
     }
 
+    /// Keeps in the audit what happened to a server of this session.
+    pub(crate) async fn keep_server(
+        &self,
+        server: &str,
+        step: &'static str,
+        about: Value,
+    ) -> Result<(), String> {
+        self.registry.keep_server(&self.run, server, step, about).await
+    }
+
     /// Returns who the client is, once it has said so.
     pub(crate) fn hello(&self) -> Option<Hello> {
         lock(&self.hello).clone()
@@ -137,6 +147,14 @@ impl Session {
     /// Says whether the client hears what servers ask.
     pub(crate) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
+    }
+
+    /// Goes on with calls whose process has ended.
+    pub(crate) async fn resume_calls(self: &Arc<Self>) -> Result<(), String> {
+        lock(&self.hello).get_or_insert_with(|| Hello::modern(&RawObject::default()));
+        self.ready.store(true, Ordering::Release);
+        self.know_all_tools(false).await;
+        self.registry.resume().await.map(drop).map_err(|error| error.to_string())
     }
 
     /// Returns the last refusals, newest last.

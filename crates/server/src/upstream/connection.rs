@@ -270,6 +270,11 @@ impl Connection {
         drop(lock(&self.leash).take());
     }
 
+    /// Returns how many lines were no message, or answered nothing.
+    pub(crate) fn junk(&self) -> u64 {
+        self.junk.load(Ordering::Relaxed)
+    }
+
     fn count_junk(&self) {
         self.junk.fetch_add(1, Ordering::Relaxed);
     }
@@ -288,10 +293,13 @@ impl Connection {
 
     fn end(&self, why: &str) {
         lock(&self.why).get_or_insert_with(|| why.to_owned());
+        if self.gone.is_cancelled() {
+            return;
+        }
         self.gone.cancel();
         drop(lock(&self.writer).take());
         lock(&self.pending).clear();
-        let junk = self.junk.swap(0, Ordering::Relaxed);
+        let junk = self.junk();
         if junk > 0 {
             tracing::warn!("a server wrote {junk} lines to its output that are no message or answer nothing");
         }

@@ -3,6 +3,7 @@
 pub(crate) mod connection;
 mod inbox;
 mod listing;
+mod record;
 mod start;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +37,8 @@ pub(crate) struct Upstream {
     pub(crate) instructions: Mutex<Listing>,
     /// What has to be told again to a server that was restarted.
     remembered: Mutex<Remembered>,
+    /// What the audit has of its definitions.
+    kept: Mutex<record::Kept>,
     /// Whether somebody already looks at a changed list.
     looking: AtomicBool,
 }
@@ -75,6 +78,7 @@ impl Upstream {
             prompts: Mutex::default(),
             instructions: Mutex::default(),
             remembered: Mutex::default(),
+            kept: Mutex::default(),
             looking: AtomicBool::new(false),
         })
     }

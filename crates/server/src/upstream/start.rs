@@ -46,6 +46,10 @@ impl Upstream {
             match ask(&connection, hello, &era).await {
                 Tried::Known(era, info) => {
                     let _set = connection.nature.set((era, info));
+                    if let Err(gone) = self.keep_started(&connection).await {
+                        connection.close().await;
+                        return Err(gone);
+                    }
                     self.introduce(&connection).await;
                     self.end_when_idle(&connection);
                     return Ok(connection);
@@ -66,7 +70,12 @@ impl Upstream {
         let sink = Arc::clone(&errors);
         let sink = Box::new(move |bytes: &[u8]| lock(&sink).take(bytes));
         let failed = |why: String| Gone { why, asked: false };
-        let running = self.spec.starter.start(sink).await.map_err(|error| failed(error.to_string()))?;
+        let running = self
+            .spec
+            .starter
+            .start(sink, self.recorder())
+            .await
+            .map_err(|error| failed(error.to_string()))?;
         let (inbox, messages) = mpsc::channel(ROOM);
         let connection = Connection::new(running, hello.clone(), errors, inbox)
             .map_err(|error| failed(format!("it cannot be spoken to: {error}")))?;

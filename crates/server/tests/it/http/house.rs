@@ -186,6 +186,16 @@ impl TestRoom {
                 Ok(serde_json::from_str(told.await.unwrap().answer.unwrap().get()).unwrap())
             }
             "nothing" => return,
+            "panic" => panic!("as the test wants it"),
+            // Sends more than a connection can hold, and then answers.
+            "stream/large" => {
+                for number in 0..count {
+                    let params = json!({ "progress": number, "message": "a".repeat(64 << 10) });
+                    let _sent =
+                        outlet.send(notification_line("notifications/progress", Some(&raw(&params)))).await;
+                }
+                Ok(json!({}))
+            }
             "subscriptions/listen" => {
                 let line = notification_line("notifications/subscriptions/acknowledged", None);
                 outlet.send(line).await.unwrap();

@@ -63,6 +63,32 @@ async fn what_comes_while_nobody_reads_is_kept() {
     house.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_is_stuck_does_not_hold_up_the_next() {
+    let house = House::new().await;
+    let session = house.session(ALICE, "2025-11-25").await;
+    let mut stuck = session.open("POST", "/mcp", &legacy(1, "stream/large", r#""count":400"#)).await;
+    let primed = stuck.event().await.unwrap().id.unwrap();
+    stuck.event().await.unwrap();
+    // It is not closed, but nobody reads it: what comes fills all the room there is.
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let mut next = resume(&session, &primed).await;
+    let mut last = next.message().await;
+    let missed = last["params"]["progress"].as_i64().unwrap();
+    assert!((1..399).contains(&missed), "some is gone, and the room is not done: {missed}");
+    while last["id"] != 1 {
+        let message = next.message().await;
+        if let (Some(one), Some(other)) =
+            (last["params"]["progress"].as_i64(), message["params"]["progress"].as_i64())
+        {
+            assert_eq!(one + 1, other, "nothing is left out, and nothing comes twice");
+        }
+        last = message;
+    }
+    assert_eq!(next.event().await, None);
+    house.stop().await;
+}
+
 #[tokio::test]
 async fn another_agent_cannot_read_it() {
     let house = House::new().await;
