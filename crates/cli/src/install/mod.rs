@@ -149,7 +149,10 @@ impl Drop for Scaffold {
 
 /// Returns the folder of all installs, which nobody else may look into.
 fn installs_folder() -> Result<PathBuf, InstallError> {
-    let folder = crate::sandbox::private_folder().join("installs");
+    let above = crate::sandbox::private_folder();
+    // Whoever may write to the folder above could put another in its place.
+    private_folder(&above)?;
+    let folder = above.join("installs");
     private_folder(&folder)?;
     // Without links, so that what is granted is what is there.
     let failed = |error| CommandError::File { verb: "use", path: folder.clone(), error, hint: None };

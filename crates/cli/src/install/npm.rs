@@ -57,6 +57,8 @@ fn words(install: &Install, source: &Source, folder: &Path) -> Vec<OsString> {
         "--no-progress",
         "--save-exact",
         "--allow-git=none",
+        "--fetch-retries=1",
+        "--fetch-retry-mintimeout=1000",
     ];
     let mut words: Vec<OsString> = fixed.iter().map(OsString::from).collect();
     words.push(format!("--registry={}", source.url).into());
@@ -162,6 +164,8 @@ mod tests {
             "--userconfig=/f/.home/userconfig",
             "--registry=https://r.example/",
             "--allow-git=none",
+            "--fetch-retries=1",
+            "--fetch-retry-mintimeout=1000",
         ] {
             assert!(words.contains(&needed), "{needed}");
         }

@@ -91,6 +91,17 @@ fn a_package_of_npm() {
 }
 
 #[test]
+fn no_script_of_a_package_runs() {
+    let bench = bench();
+    // The install script of this package puts a native program in the place of its own script.
+    let done = install(&bench, &["--", "npx", "-y", "esbuild@0.25.12", "--version"]).unwrap();
+    let root = PathBuf::from(done["root"].as_str().unwrap());
+    let program = std::fs::read(root.join("node_modules/esbuild/bin/esbuild")).unwrap();
+    assert!(program.starts_with(b"#!"), "the install script has run");
+    assert!(started(&done, &[]).contains("0.25.12"), "{}", started(&done, &[]));
+}
+
+#[test]
 fn a_package_of_python() {
     let bench = bench();
     let line = ["--", "uvx", "mcp-server-time", "--help"];
