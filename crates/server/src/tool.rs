@@ -182,8 +182,10 @@ impl Tool for ServerTool {
 
     fn described<'v>(&self, output: &'v Value) -> Option<&'v Value> {
         const NOTHING: &Value = &Value::Null;
-        // A task that was begun has no result yet.
-        if !self.has_output || output.get("task").is_some() || output.get("taskId").is_some() {
+        // A task that was begun has no result yet, neither structured nor otherwise.
+        let has_result = output.get("structuredContent").is_some() || output.get("content").is_some();
+        let is_task = output.get("task").is_some() || output.get("taskId").is_some();
+        if !self.has_output || (is_task && !has_result) {
             return None;
         }
         Some(output.get("structuredContent").unwrap_or(NOTHING))

@@ -94,6 +94,7 @@ impl Fenced {
         let found = tokio::task::spawn_blocking(move || find(what)).await;
         let found = found.map_err(|error| error.to_string()).and_then(|found| found);
         let program = Arc::new(found.map_err(|why| ToolError::new(why).not_executed())?);
+        self.tried.own(&program.install);
         // Paths among its arguments that it has no access to are likely what it is for.
         for argument in program.arguments.iter().filter(|argument| argument.starts_with('/')) {
             let path = std::path::Path::new(argument);

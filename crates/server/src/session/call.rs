@@ -47,7 +47,9 @@ impl Session {
         let (tie, questions) = self.tie(&request, era, outlet);
         let mut call = Call::new(name.as_str(), arguments).carrying(Arc::clone(&tie));
         if let Some(key) = key {
-            call = call.idempotency_key(key);
+            // Agents do not share keys: what one was answered is not for another.
+            let agent = &self.agent.name;
+            call = call.idempotency_key(if agent.is_empty() { key } else { format!("{agent}/{key}") });
         }
         let session = Arc::clone(self);
         let own = Arc::clone(&tie);
@@ -68,7 +70,7 @@ impl Session {
         match asks {
             Asks::Tool => {
                 let Some(name) = params.text("name") else { return invalid("the tool's name is missing") };
-                self.know_all_tools(false).await;
+                self.know_tools_of(&name).await;
                 let server = self.upstreams.iter().find(|own| is_tool_of(own, &name));
                 if let Some(upstream) = server
                     && self.registry.find(&name).is_some_and(|tool| tool.quarantine().is_some())
@@ -99,7 +101,7 @@ impl Session {
                 if let Err(refusal) = self.withheld_prompt(upstream, own).await {
                     return Err(self.refused(&name, asks, &refusal));
                 }
-                self.know_all_tools(false).await;
+                self.know_tools_of(&name).await;
                 Ok(upstream.spec.offered(asks.name()))
             }
             Asks::Resource => {
@@ -109,7 +111,7 @@ impl Session {
                     let data = json!({ "uri": uri });
                     return Err(Err(rpc_error_with(error_code::INVALID_PARAMS, "Unknown resource", &data)));
                 };
-                self.know_all_tools(false).await;
+                self.know_tools_of(&upstream.spec.offered(asks.name())).await;
                 Ok(upstream.spec.offered(asks.name()))
             }
         }

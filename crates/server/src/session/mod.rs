@@ -172,7 +172,7 @@ impl Session {
     async fn take(self: Arc<Self>, message: Message, outlet: Outlet) {
         match message {
             Message::Request(request) => self.request(request, outlet).await,
-            Message::Notification(notification) => self.notified(notification).await,
+            Message::Notification(notification) => self.notified(&notification),
             Message::Response(response) => self.answered(response),
         }
     }
@@ -285,11 +285,11 @@ impl Session {
         Ok(())
     }
 
-    async fn notified(&self, notification: Notification) {
+    fn notified(&self, notification: &Notification) {
         match notification.method.as_str() {
             "notifications/initialized" => {
                 if !self.ready.swap(true, Ordering::AcqRel) {
-                    self.tell_servers(&notification.method, None).await;
+                    self.tell_servers(&notification.method, None);
                 }
             }
             "notifications/cancelled" => {
@@ -301,15 +301,16 @@ impl Session {
             _ => {
                 let params = notification.params.to_raw();
                 let params = (!notification.params.is_empty()).then_some(&*params);
-                self.tell_servers(&notification.method, params).await;
+                self.tell_servers(&notification.method, params);
             }
         }
     }
 
-    async fn tell_servers(&self, method: &str, params: Option<&RawValue>) {
+    fn tell_servers(&self, method: &str, params: Option<&RawValue>) {
         for upstream in &self.upstreams {
-            if let Some(connection) = upstream.running().await.filter(|own| own.era() == Era::Legacy) {
-                connection.notify(method, params).await;
+            if let Some(connection) = upstream.running().filter(|own| own.era() == Era::Legacy) {
+                // A server that does not read is not waited for.
+                connection.mention(method, params);
             }
         }
     }

@@ -52,7 +52,7 @@ impl Session {
         for upstream in &self.upstreams {
             upstream.set_level(&level);
             // Those that do not run are told when they are started.
-            let Some(connection) = upstream.running().await else { continue };
+            let Some(connection) = upstream.running() else { continue };
             if connection.era() == Era::Legacy && (only || connection.can("logging")) {
                 let asked = upstream.request(hello, "logging/setLevel", params.clone(), None).await;
                 if let (true, Ok(answer)) = (only, asked) {

@@ -207,6 +207,16 @@ impl Connection {
         self.send(notification_line(method, params)).await;
     }
 
+    /// Tells it something if it reads; what it has no room for is lost.
+    pub(crate) fn mention(&self, method: &str, params: Option<&RawValue>) {
+        let line = notification_line(method, params);
+        if let Some(writer) = lock(&self.writer).as_ref()
+            && writer.try_send(line).is_err()
+        {
+            tracing::warn!("a server does not read, and was not told `{}`", method.escape_debug());
+        }
+    }
+
     /// Answers something that it asked.
     pub(crate) async fn answer(&self, id: &Id, answer: &Answer) {
         self.send(answer_line(Some(id), answer)).await;

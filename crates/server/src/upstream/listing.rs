@@ -20,7 +20,7 @@ const MOST_DEFINITIONS: usize = 2048;
 impl Upstream {
     /// Makes sure that its tools are known.
     pub(crate) async fn know_tools(self: &Arc<Self>, session: &Session, hello: &Hello) -> Result<(), String> {
-        if lock(&self.tools).known && self.running().await.is_some() {
+        if lock(&self.tools).known && self.running().is_some() {
             return Ok(());
         }
         self.refresh_tools(session, hello).await

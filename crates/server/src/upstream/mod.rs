@@ -32,6 +32,8 @@ pub(crate) struct Upstream {
     pub(crate) spec: Arc<ServerSpec>,
     pub(crate) session: Weak<Session>,
     slot: tokio::sync::Mutex<Slot>,
+    /// The server that runs, for whoever does not want to wait for one that is being started.
+    current: Mutex<Option<Arc<Connection>>>,
     /// What it offers, as it was judged last.
     pub(crate) tools: Mutex<Listing>,
     pub(crate) prompts: Mutex<Listing>,
@@ -61,7 +63,6 @@ struct Remembered {
 
 #[derive(Default)]
 struct Slot {
-    connection: Option<Arc<Connection>>,
     /// How it spoke the last time.
     era: Option<Era>,
     began: Option<Instant>,
@@ -75,6 +76,7 @@ impl Upstream {
             spec,
             session,
             slot: tokio::sync::Mutex::default(),
+            current: Mutex::default(),
             tools: Mutex::default(),
             prompts: Mutex::default(),
             instructions: Mutex::default(),
@@ -87,7 +89,7 @@ impl Upstream {
 
     /// Returns the running server, and starts it where none runs.
     pub(crate) async fn connection(self: &Arc<Self>, hello: &Hello) -> Result<Arc<Connection>, Gone> {
-        if let Some(connection) = self.running().await {
+        if let Some(connection) = self.running() {
             return Ok(connection);
         }
         // Whoever asks may give up; what was begun is finished all the same, so that nothing is left behind.
@@ -101,10 +103,10 @@ impl Upstream {
         if self.closing.is_cancelled() {
             return Err(over());
         }
-        if let Some(connection) = slot.connection.as_ref().filter(|own| !own.gone.is_cancelled()) {
-            return Ok(Arc::clone(connection));
+        if let Some(connection) = self.running() {
+            return Ok(connection);
         }
-        if slot.connection.take().is_some() {
+        if lock(&self.current).take().is_some() {
             let steady = slot.began.is_some_and(|began| began.elapsed() >= STEADY);
             self.failed(&mut slot, steady);
         }
@@ -124,10 +126,14 @@ impl Upstream {
             () = self.closing.cancelled() => Err(over()),
         };
         match started {
+            Ok(connection) if self.closing.is_cancelled() => {
+                connection.close().await;
+                Err(over())
+            }
             Ok(connection) => {
                 slot.era = Some(connection.era());
                 slot.began = Some(Instant::now());
-                slot.connection = Some(Arc::clone(&connection));
+                *lock(&self.current) = Some(Arc::clone(&connection));
                 Ok(connection)
             }
             Err(mut gone) => {
@@ -148,8 +154,8 @@ impl Upstream {
     }
 
     /// Returns the server if it runs.
-    pub(crate) async fn running(&self) -> Option<Arc<Connection>> {
-        self.slot.lock().await.connection.clone().filter(|own| !own.gone.is_cancelled())
+    pub(crate) fn running(&self) -> Option<Arc<Connection>> {
+        lock(&self.current).clone().filter(|own| !own.gone.is_cancelled())
     }
 
     /// Asks it something, and what it needs for that from the client.
@@ -235,7 +241,8 @@ impl Upstream {
 
     /// Ends it until it is needed again.
     pub(crate) async fn stop(&self) {
-        let connection = self.slot.lock().await.connection.take();
+        // One that is being started is ended by whoever starts it.
+        let connection = lock(&self.current).take();
         if let Some(connection) = connection {
             connection.close().await;
         }

@@ -50,8 +50,10 @@ impl Drop for Begun {
 enum Tried {
     /// It has answered.
     Known(Era, RawObject),
-    /// It does not know the question, or did not answer it.
+    /// It does not know the question.
     Unknown(String),
+    /// It says nothing at all.
+    Silent(String),
 }
 
 impl Upstream {
@@ -81,7 +83,11 @@ impl Upstream {
                     self.end_when_idle(&connection);
                     return Ok(connection.keep());
                 }
-                Tried::Unknown(why) => {
+                Tried::Silent(why) if era == Era::Legacy => {
+                    said = why;
+                    break;
+                }
+                Tried::Unknown(why) | Tried::Silent(why) => {
                     if said.is_empty() || connection.gone.is_cancelled() {
                         said = why;
                     }
@@ -190,12 +196,11 @@ async fn ask(connection: &Arc<Connection>, hello: &Hello, era: &Era) -> Tried {
             }
             let mut params = RawObject::default();
             params.set("_meta", meta.to_raw());
-            // A server that the client itself takes for a modern one may take its time.
-            ("server/discover", params, if hello.era == Era::Modern { PROBE } else { HANDSHAKE })
+            ("server/discover", params, PROBE)
         }
     };
     match tokio::time::timeout(patience, connection.request(method, params, None, None)).await {
-        Err(_) => Tried::Unknown(format!("no answer to `{method}` within {} seconds", patience.as_secs())),
+        Err(_) => Tried::Silent(format!("no answer to `{method}` within {} seconds", patience.as_secs())),
         Ok(Err(gone)) => Tried::Unknown(gone.why),
         Ok(Ok(Err(error))) => Tried::Unknown(format!("`{method}` was answered with {}", shortened(&error))),
         Ok(Ok(Ok(result))) => match known(&result, era) {
