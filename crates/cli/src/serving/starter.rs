@@ -128,10 +128,9 @@ impl Fenced {
             drop(values);
             environment.insert(variable.clone(), value);
         }
-        let network = self.grant.network.as_ref().filter(|own| !own.is_empty()).map(|own| {
-            let both = Both(Arc::clone(&self.tried), witness);
-            Scope::builder(own.clone()).limits(self.limits).witness(Arc::new(both)).build()
-        });
+        let both = Both(Arc::clone(&self.tried), witness);
+        let hosts = self.grant.network.clone().unwrap_or_default();
+        let network = Some(Scope::builder(hosts).limits(self.limits).witness(Arc::new(both)).build());
         Ok(Service {
             program: program.program.clone(),
             called: None,
