@@ -1,5 +1,7 @@
 //! `ringfence wrap`
 
+mod name;
+
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,6 +21,8 @@ use crate::serving::{
     small_runtime,
 };
 use crate::store::StoreName;
+
+use name::{By, Named, name_of};
 
 /// Put an MCP server inside the fence, with no change to the server or the client
 ///
@@ -68,8 +72,8 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
     let (entry, has_entry) = entry(args, &loaded)?;
     let grant = granted(&entry, &loaded, place)?;
     let launcher = Arc::new(launcher(args.backend, &loaded)?);
-    let book =
-        if place.policy.exists() { Book::beside(&place.policy) } else { Book::of_server(&entry.name)? };
+    // A pin file that lies where a client happens to start us is nobody's word, and the policy beside it neither.
+    let book = if place.is_named { Book::beside(&place.policy) } else { Book::of_server(&entry.name)? };
     // A pin file that cannot be trusted stops everything, before anything is started.
     book.read_pins()?;
     let refresh = if args.refresh { Refresh::Anew } else { Refresh::Keep };
@@ -105,12 +109,21 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
 }
 
 fn entry(args: &WrapArgs, loaded: &Loaded) -> Result<(ServerEntry, bool), CommandError> {
-    let name = match &args.name {
-        Some(name) => name.clone(),
+    let Named { name, by } = match &args.name {
+        Some(name) => Named { name: name.clone(), by: By::Command },
         None => name_of(&args.command)?,
     };
     let known = loaded.servers.iter().find(|own| own.name == name).cloned();
     let has_entry = known.is_some();
+    // A package that could choose its name could choose what it is granted.
+    if by == By::Package && known.as_ref().is_some_and(|own| own.command.is_empty()) {
+        return Err(CommandError::Input {
+            message: format!(
+                "`{name}` is only what the package calls itself, and the policy has a server of that name"
+            ),
+            hint: Some("say that it is the one with `--name NAME`, or give the entry its `command`"),
+        });
+    }
     let mut entry = known.unwrap_or_else(|| ServerEntry::of_nothing(name));
     if !entry.command.is_empty() && entry.command != args.command {
         return Err(CommandError::Input {
@@ -128,24 +141,6 @@ fn entry(args: &WrapArgs, loaded: &Loaded) -> Result<(ServerEntry, bool), Comman
         None => {}
     }
     Ok((entry, has_entry))
-}
-
-/// Makes a name of a command: the last part that says something, such as the package.
-fn name_of(command: &[String]) -> Result<ServerName, CommandError> {
-    let plain = |text: &str| -> String {
-        let text = text.rsplit('/').next().unwrap_or(text);
-        let text = text.split('@').find(|part| !part.is_empty()).unwrap_or(text);
-        let legal =
-            |c: char| if c.is_ascii_alphanumeric() || c == '-' { c.to_ascii_lowercase() } else { '-' };
-        text.chars().map(legal).take(32).collect::<String>().trim_matches('-').to_owned()
-    };
-    let runners = ["npx", "npm", "exec", "uvx", "uv", "tool", "run", "pipx", "node", "python", "python3"];
-    let word = command.iter().find(|word| !word.starts_with('-') && !runners.contains(&word.as_str()));
-    let word = word.or_else(|| command.first()).map(|word| plain(word)).unwrap_or_default();
-    word.parse().map_err(|_| CommandError::Input {
-        message: "no name for the server can be made of its command".to_owned(),
-        hint: Some("give it one with `--name NAME`"),
-    })
 }
 
 /// Returns what a server is granted: what its entry declares and the personality permits, and never the policy itself.

@@ -44,7 +44,7 @@ pub(super) fn base_of(venv: &Path) -> Option<PathBuf> {
 }
 
 /// Says whether a folder may be given to a program as its own.
-pub(super) fn is_fit(folder: &Path) -> bool {
+pub(crate) fn is_fit(folder: &Path) -> bool {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     is_fit_beside(folder, home.as_deref())
 }

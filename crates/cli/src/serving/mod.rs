@@ -1,5 +1,6 @@
 //! What `wrap`, `serve` and `gateway` have in common: a house of servers and tools, and the edges that clients come in by.
 
+mod complaint;
 mod house;
 mod log;
 mod open;
