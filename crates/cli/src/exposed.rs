@@ -63,12 +63,16 @@ pub(crate) fn refuse_writable_policy(
     policy: &Path,
 ) -> Result<(), CommandError> {
     let own = ["pins.json", "pins.lock", "seen.json"].map(|extension| policy.with_extension(extension));
-    let files: Vec<PathBuf> =
+    let mut files: Vec<PathBuf> =
         own.iter().map(PathBuf::as_path).chain([policy]).flat_map(both_spellings).collect();
+    files.extend(policy.canonicalize().ok());
+    // What others have accepted and installed is kept there, wherever that is.
+    let folders = [crate::book::state_folder().ok(), Some(crate::sandbox::private_folder())];
+    files.extend(folders.into_iter().flatten().flat_map(|folder| both_spellings(&folder)));
     if reaches(declared, loaded, &files, Direction::Write) {
         return Err(CommandError::Input {
             message: format!(
-                "server `{name}` may write `{}` or its pins, which decide what it may do",
+                "server `{name}` may write `{}`, its pins, or what ringfence keeps for this user, which decide what it may do",
                 policy.display()
             ),
             hint: Some(

@@ -86,11 +86,6 @@ pub trait Starter: Send + Sync {
     fn secrets(&self) -> Vec<String> {
         Vec::new()
     }
-
-    /// Says what the server has tried and was refused, and what would allow it; one line each.
-    fn refusals(&self) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 impl ServerSpec {

@@ -187,7 +187,7 @@ fn read_if_there(path: &Path) -> Result<Option<String>, CommandError> {
 }
 
 /// Returns the folder in which ringfence keeps what must outlive a run.
-fn state_folder() -> Result<PathBuf, CommandError> {
+pub(crate) fn state_folder() -> Result<PathBuf, CommandError> {
     let absolute =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let folder = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));

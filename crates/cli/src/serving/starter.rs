@@ -184,10 +184,6 @@ impl Starter for Fenced {
     fn secrets(&self) -> Vec<String> {
         self.values.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-
-    fn refusals(&self) -> Vec<String> {
-        self.tried.lines()
-    }
 }
 
 /// Tells whoever runs us, and whoever keeps the audit.

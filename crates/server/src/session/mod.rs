@@ -205,7 +205,13 @@ impl Session {
                 return;
             }
         };
-        let era = self.era_of(&request);
+        let era = match self.era_of(&request) {
+            Ok(era) => era,
+            Err(error) => {
+                let _sent = outlet.send(answer_line(Some(&request.id), &Err(error))).await;
+                return;
+            }
+        };
         let id = request.id.clone();
         let method = request.method.clone();
         let answer = tokio::select! {
@@ -220,15 +226,19 @@ impl Session {
         let _sent = outlet.send(answer_line(Some(&id), &answer)).await;
     }
 
-    /// Finds out how the client speaks, by this request.
-    fn era_of(&self, request: &Request) -> Era {
-        let meta = request.params.object("_meta");
-        match meta {
-            Some(meta) if request.method != "initialize" && meta.get(VERSION).is_some() => Era::Modern,
-            _ if request.method == "initialize" => Era::Legacy,
-            _ if request.method == "server/discover" => Era::Modern,
-            // After the first modern request, one that says nothing of its version is a broken modern one.
-            _ => self.hello().map_or(Era::Legacy, |hello| hello.era),
+    /// Finds out how the client speaks, by this request. One that was greeted in the legacy way speaks so to the end: what it
+    /// passes on may hold anything.
+    fn era_of(&self, request: &Request) -> Result<Era, Raw> {
+        let claims = request.params.object("_meta").is_some_and(|meta| meta.get(VERSION).is_some());
+        match self.hello().map(|hello| hello.era) {
+            _ if request.method == "initialize" => Ok(Era::Legacy),
+            Some(Era::Legacy) if claims || request.method == "server/discover" => {
+                let message = "this session was initialized in another version of the protocol";
+                Err(rpc_error(error_code::INVALID_REQUEST, message))
+            }
+            Some(era) => Ok(era),
+            None if claims || request.method == "server/discover" => Ok(Era::Modern),
+            None => Ok(Era::Legacy),
         }
     }
 

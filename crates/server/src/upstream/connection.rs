@@ -94,6 +94,16 @@ impl Tail {
     }
 }
 
+/// For whom a server asks something of its own accord.
+pub(crate) enum Asking {
+    /// In the course of this request.
+    For(Arc<Tie>),
+    /// In the course of none.
+    Nobody,
+    /// In the course of one of several.
+    Unclear,
+}
+
 /// Takes what a server says that answers nothing.
 pub(crate) type Inbox = mpsc::Sender<Message>;
 
@@ -241,10 +251,16 @@ impl Connection {
         lock(&self.pending).get(&id).filter(|own| own.progress).and_then(|own| own.tie.clone())
     }
 
-    /// Returns the request that is oldest of those that are being answered: a server that asks something of its own accord
-    /// does not say what for.
-    pub(crate) fn oldest(&self) -> Option<Arc<Tie>> {
-        lock(&self.pending).values().find_map(|own| own.tie.clone())
+    /// Returns the request in whose course a server asks something of its own accord. It does not say which: of one client it is
+    /// the oldest; where several clients may have asked, it is only known when there is one.
+    pub(crate) fn asking(&self, shared: bool) -> Asking {
+        let pending = lock(&self.pending);
+        let mut ties = pending.values().filter_map(|own| own.tie.clone());
+        match (ties.next(), ties.next()) {
+            (Some(_), Some(_)) if shared => Asking::Unclear,
+            (Some(oldest), _) => Asking::For(oldest),
+            (None, _) => Asking::Nobody,
+        }
     }
 
     /// Takes it into use.

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::Upstream;
-use super::connection::Connection;
+use super::connection::{Asking, Connection};
 use crate::clean::clean_raw;
 use crate::era::{Era, SUBSCRIPTION};
 use crate::message::{Message, Notification, Request, error_code, rpc_error};
@@ -76,15 +76,15 @@ impl Upstream {
             "notifications/cancelled" | "notifications/subscriptions/acknowledged" => {}
             "notifications/message" => {
                 let Some(clean) = cleaned(&params) else { return };
-                let tie = connection.oldest();
+                let tie = connection.asking(is_shared(connection));
                 let wanted = |tie: &Arc<crate::tie::Tie>| match tie.era {
                     Era::Legacy => true,
                     Era::Modern => is_heard(params.text("level").as_deref(), tie.level.as_deref()),
                 };
                 match tie {
-                    Some(tie) if wanted(&tie) => tie.notify(&method, Some(&clean)).await,
-                    Some(_) => {}
-                    None => session.notify(&method, Some(&clean)).await,
+                    Asking::For(tie) if wanted(&tie) => tie.notify(&method, Some(&clean)).await,
+                    Asking::For(_) | Asking::Unclear => {}
+                    Asking::Nobody => session.notify(&method, Some(&clean)).await,
                 }
             }
             _ if method.contains("ringfence") => {}
@@ -177,15 +177,25 @@ impl Upstream {
             ));
         };
         let Some(session) = self.session.upgrade() else { return refuse("the client is gone") };
-        match connection.oldest() {
-            Some(tie) if needed.is_some_and(|needed| !tie.can(needed)) => refuse("the client cannot do that"),
-            Some(tie) => tie.ask(None, &request.method, params).await,
-            None if needed.is_some_and(|needed| connection.hello.capabilities().get(needed).is_none()) => {
+        match connection.asking(is_shared(connection)) {
+            Asking::For(tie) if needed.is_some_and(|needed| !tie.can(needed)) => {
                 refuse("the client cannot do that")
             }
-            None => session.ask_anywhere(&request.method, &params).await,
+            Asking::For(tie) => tie.ask(None, &request.method, params).await,
+            Asking::Unclear => refuse("several requests are open, and it is not clear whose client to ask"),
+            Asking::Nobody
+                if needed.is_some_and(|needed| connection.hello.capabilities().get(needed).is_none()) =>
+            {
+                refuse("the client cannot do that")
+            }
+            Asking::Nobody => session.ask_anywhere(&request.method, &params).await,
         }
     }
+}
+
+/// Says whether the requests of a session may come from several clients: modern ones share it.
+fn is_shared(connection: &Connection) -> bool {
+    connection.hello.era == Era::Modern
 }
 
 /// Takes off what a modern server marks its notifications with: the number of a request of ours.

@@ -265,9 +265,10 @@ impl Upstream {
     }
 }
 
-/// Says whether something has a name that can be compared with others: long ones are nobody's.
+/// Says whether something has a name that can be compared with others and shown: neither long nor with anything hidden in it.
 fn has_usable_name(definition: &Value) -> bool {
-    definition.get("name").and_then(Value::as_str).is_some_and(|name| (1..=128).contains(&name.len()))
+    let is_usable = |name: &str| (1..=128).contains(&name.len()) && ringfence::text::clean(name).text == name;
+    definition.get("name").and_then(Value::as_str).is_some_and(is_usable)
 }
 
 /// Returns the least class that a server's own annotations speak for. They are its word: they make a class higher, never lower.

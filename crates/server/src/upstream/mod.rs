@@ -153,12 +153,8 @@ impl Upstream {
                 *lock(&self.current) = Some(Arc::clone(&connection));
                 Ok(connection)
             }
-            Err(mut gone) => {
+            Err(gone) => {
                 self.failed(&mut slot, false);
-                for line in self.spec.starter.refusals() {
-                    gone.why.push_str("; ");
-                    gone.why.push_str(&line);
-                }
                 Err(Gone { why: format!("server `{}`: {}", self.spec.name, gone.why), asked: false })
             }
         }
