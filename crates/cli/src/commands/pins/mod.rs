@@ -32,7 +32,7 @@ enum PinsCommand {
     ///
     /// Of a server, accept what `pins diff` has shown.
     Accept {
-        /// The tools; none = every tool of the toolbox. Of a server: `NAME`, `prompt:NAME` or `instructions`
+        /// The tools; none = all of them. Of a server: `NAME`, `prompt:NAME` or `instructions`
         tools: Vec<String>,
         /// Accept only the definition with this digest, or one that starts like it
         #[arg(long, value_name = "PREFIX", requires = "server")]
@@ -42,7 +42,7 @@ enum PinsCommand {
     ///
     /// Exits with 4 when something does.
     Diff {
-        /// The tools; none = all of them
+        /// The tools; none = all of them. Of a server: `NAME`, `prompt:NAME` or `instructions`
         tools: Vec<String>,
     },
     /// List tools with their digests and where they stand
