@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ringfence::HostFiles;
-use ringfence::policy::{Direction, resolve_capabilities};
+use ringfence::policy::{Capabilities, Direction, resolve_capabilities};
 
 use crate::error::CommandError;
 use crate::load::Loaded;
@@ -38,25 +38,53 @@ pub(crate) fn refuse_exposed(loaded: &Loaded, store: &StoreName) -> Result<(), C
     Ok(())
 }
 
-/// Returns the first tool that may reach one of the files.
+/// Returns the first tool or server that may reach one of the files.
 fn reached(loaded: &Loaded, files: &[PathBuf], direction: Direction) -> Option<String> {
-    let host = HostFiles::new();
-    let reaches = |declaration: &&ringfence::Declaration| {
-        let declared = declaration.capabilities.clone().unwrap_or_default();
-        let grant = resolve_capabilities(&declared, &loaded.personality).ok().and_then(|grant| grant.fs);
-        // A root that is named through a link counts where it leads to.
-        let grant = grant.map(|grant| host.named_both_ways(&grant));
-        grant.is_some_and(|grant| files.iter().any(|file| grant.judge(file, direction).is_ok()))
-    };
-    loaded.declarations.iter().find(reaches).map(|declaration| declaration.name.to_string())
+    let tools = loaded.declarations.iter();
+    let tools = tools.map(|own| (own.name.to_string(), own.capabilities.clone().unwrap_or_default()));
+    let servers = loaded.servers.iter().map(|own| (own.name.to_string(), own.capabilities.clone()));
+    let mut all = tools.chain(servers);
+    all.find(|(_, declared)| reaches(declared, loaded, files, direction)).map(|(name, _)| name)
+}
+
+/// Says whether something with these capabilities may reach one of the files.
+fn reaches(declared: &Capabilities, loaded: &Loaded, files: &[PathBuf], direction: Direction) -> bool {
+    let grant = resolve_capabilities(declared, &loaded.personality).ok().and_then(|grant| grant.fs);
+    // A root that is named through a link counts where it leads to.
+    let grant = grant.map(|grant| HostFiles::new().named_both_ways(&grant));
+    grant.is_some_and(|grant| files.iter().any(|file| grant.judge(file, direction).is_ok()))
+}
+
+/// Refuses a policy that a server may write: it decides what the server may do.
+pub(crate) fn refuse_writable_policy(
+    name: &str,
+    declared: &Capabilities,
+    loaded: &Loaded,
+    policy: &Path,
+) -> Result<(), CommandError> {
+    let own = ["pins.json", "pins.lock", "seen.json"].map(|extension| policy.with_extension(extension));
+    let mut files: Vec<PathBuf> =
+        own.iter().map(PathBuf::as_path).chain([policy]).flat_map(both_spellings).collect();
+    files.extend(policy.canonicalize().ok());
+    // What others have accepted and installed is kept there, wherever that is.
+    let folders = [crate::book::state_folder().ok(), Some(crate::sandbox::private_folder())];
+    files.extend(folders.into_iter().flatten().flat_map(|folder| both_spellings(&folder)));
+    if reaches(declared, loaded, &files, Direction::Write) {
+        return Err(CommandError::Input {
+            message: format!(
+                "server `{name}` may write `{}`, its pins, or what ringfence keeps for this user, which decide what it may do",
+                policy.display()
+            ),
+            hint: Some(
+                "keep the policy outside of what servers may write, or call it `ringfence.toml`, which none may write",
+            ),
+        });
+    }
+    Ok(())
 }
 
 /// Returns the files of a store, as they are written and as they resolve.
 fn spellings(path: &Path) -> Vec<PathBuf> {
-    let written = std::env::current_dir().unwrap_or_default().join(path);
-    let resolved = written.parent().and_then(|parent| parent.canonicalize().ok());
-    let resolved = resolved.zip(written.file_name()).map(|(parent, name)| parent.join(name));
-    let normal = ringfence::policy::normalise(&written).ok();
     let beside = |path: PathBuf| {
         BESIDE.map(|suffix| {
             let mut name: OsString = path.clone().into();
@@ -64,5 +92,14 @@ fn spellings(path: &Path) -> Vec<PathBuf> {
             PathBuf::from(name)
         })
     };
-    normal.into_iter().chain(resolved).flat_map(beside).collect()
+    both_spellings(path).into_iter().flat_map(beside).collect()
+}
+
+/// Returns a file as it is written and as it resolves.
+fn both_spellings(path: &Path) -> Vec<PathBuf> {
+    let written = std::env::current_dir().unwrap_or_default().join(path);
+    let resolved = written.parent().and_then(|parent| parent.canonicalize().ok());
+    let resolved = resolved.zip(written.file_name()).map(|(parent, name)| parent.join(name));
+    let normal = ringfence::policy::normalise(&written).ok();
+    normal.into_iter().chain(resolved).collect()
 }

@@ -178,6 +178,12 @@ impl Spec {
         self
     }
 
+    /// Makes the sockets of a gate even for a grant of nothing, so that what it asks for in vain is seen.
+    pub fn gated(mut self, grant: &NetworkGrant) -> Self {
+        self.network = Network::Gated(Openings::of(grant));
+        self
+    }
+
     /// Adds what a grant admits: hosts, paths and binaries. Binaries are looked up by `find`.
     ///
     /// # Errors

@@ -7,11 +7,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ringfence::policy::{Accept, Direction, ServerEntry, ServerName, resolve_capabilities};
+use ringfence::policy::{Accept, ServerEntry, ServerName, resolve_capabilities};
 use ringfence::{Grant, SandboxLauncher};
 
 use crate::book::Book;
 use crate::error::{CommandError, Exit};
+use crate::exposed::refuse_writable_policy;
 use crate::install::Refresh;
 use crate::load::{Loaded, Place};
 use crate::sandbox::{BackendChoice, choose};
@@ -148,25 +149,12 @@ pub(crate) fn granted(
     loaded: &Loaded,
     place: &Place,
 ) -> Result<Arc<Grant>, CommandError> {
-    let refused = |message: String, hint| CommandError::Input {
-        message: format!("server `{}`: {message}", entry.name),
-        hint,
-    };
+    refuse_writable_policy(entry.name.as_str(), &entry.capabilities, loaded, &place.policy)?;
     let grant = resolve_capabilities(&entry.capabilities, &loaded.personality);
-    let grant = grant.map_err(|refusal| refused(refusal.to_string(), None))?;
-    let policy = place.policy.canonicalize().unwrap_or_else(|_| place.policy.clone());
-    for extension in ["toml", "json", "pins.json", "pins.lock", "seen.json"] {
-        let own = if policy.extension().is_some_and(|own| own == extension) {
-            policy.clone()
-        } else {
-            policy.with_extension(extension)
-        };
-        let writable = grant.fs.as_ref().is_some_and(|fs| fs.judge(&own, Direction::Write).is_ok());
-        if place.is_named && writable {
-            let message = format!("it could write `{}`, which decides what it may do", own.display());
-            return Err(refused(message, Some("keep the policy where no server may write")));
-        }
-    }
+    let grant = grant.map_err(|refusal| CommandError::Input {
+        message: format!("server `{}`: {refusal}", entry.name),
+        hint: None,
+    })?;
     Ok(Arc::new(grant))
 }
 

@@ -77,6 +77,11 @@ pub(crate) async fn open(
     }
     let options = HouseOptions {
         policy_tool: plan.policy_tool,
+        review: if plan.toolbox || plan.place.is_named {
+            format!("ringfence --policy {} pins", plan.place.policy.display())
+        } else {
+            "ringfence pins".to_owned()
+        },
         directory: plan.place.working_dir(),
         personality: loaded.personality.id.clone(),
         client_approves: loaded.personality.approvals.client.unwrap_or(true),

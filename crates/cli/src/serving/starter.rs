@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use ringfence::egress::{Evidence, Scope, Witness};
@@ -33,6 +33,8 @@ pub(crate) struct Fenced {
     variables: BTreeMap<String, String>,
     /// Variables, and the secrets they hold.
     secrets: BTreeMap<String, String>,
+    /// Their values, once it was started.
+    values: Arc<Mutex<Vec<String>>>,
     pub(crate) tried: Arc<Tried>,
 }
 
@@ -79,6 +81,7 @@ impl Fenced {
             directory: entry.directory(),
             variables,
             secrets: entry.secrets.clone(),
+            values: Arc::default(),
             tried: Tried::new(entry.name.as_str(), Arc::clone(&grant)),
             grant,
         })
@@ -117,12 +120,17 @@ impl Fenced {
             let found = secrets::source().secret(reference).await;
             let found = found.map_err(|error| failed(format!("the secret of `{variable}`: {error}")))?;
             let secret = found.ok_or_else(|| failed(format!("there is no secret for `{variable}`")))?;
-            environment.insert(variable.clone(), secret.expose().to_owned());
+            let value = secret.expose().to_owned();
+            let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+            if !values.contains(&value) {
+                values.push(value.clone());
+            }
+            drop(values);
+            environment.insert(variable.clone(), value);
         }
-        let network = self.grant.network.as_ref().filter(|own| !own.is_empty()).map(|own| {
-            let both = Both(Arc::clone(&self.tried), witness);
-            Scope::builder(own.clone()).limits(self.limits).witness(Arc::new(both)).build()
-        });
+        let both = Both(Arc::clone(&self.tried), witness);
+        let hosts = self.grant.network.clone().unwrap_or_default();
+        let network = Some(Scope::builder(hosts).limits(self.limits).witness(Arc::new(both)).build());
         Ok(Service {
             program: program.program.clone(),
             called: None,
@@ -145,14 +153,17 @@ impl Starter for Fenced {
     ) -> BoxFuture<'_, Result<Running, ToolError>> {
         async move {
             let service = self.service(witness).await?;
-            let tried = Arc::clone(&self.tried);
+            let (tried, values) = (Arc::clone(&self.tried), Arc::clone(&self.values));
             let mut passed = 0_usize;
             let sink = move |bytes: &[u8]| {
                 errors(bytes);
                 let text = String::from_utf8_lossy(bytes);
                 tried.heard(&text);
                 // Escapes would drive the terminal of whoever looks at the log.
-                let clean = ringfence::text::clean(&text).text;
+                let mut clean = ringfence::text::clean(&text).text.into_owned();
+                for value in values.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+                    clean = clean.replace(value.as_str(), "[secret]");
+                }
                 if passed < MOST_PASSED {
                     passed += bytes.len();
                     let _passed = std::io::stderr().lock().write_all(clean.as_bytes());
@@ -170,8 +181,8 @@ impl Starter for Fenced {
         .boxed()
     }
 
-    fn refusals(&self) -> Vec<String> {
-        self.tried.lines()
+    fn secrets(&self) -> Vec<String> {
+        self.values.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -45,11 +45,6 @@ impl Tried {
         })
     }
 
-    /// Returns what was tried so far, one line each.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
-    }
-
     /// Looks through what the server says on its error stream.
     pub(crate) fn heard(&self, text: &str) {
         for line in text.lines() {

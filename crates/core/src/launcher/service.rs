@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ringfence_egress::{Gate, Scope, Sockets};
-use ringfence_policy::{Grant, Limits};
+use ringfence_policy::{Grant, Limits, NetworkGrant};
 use ringfence_sandbox::{Access, Ending, Plan, Spec, Streams};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::oneshot;
@@ -39,7 +39,7 @@ pub struct Service {
     pub grant: Arc<Grant>,
     /// Its own files, which it may read and run whatever the grant says.
     pub install: Vec<PathBuf>,
-    /// What everything that it does on the network belongs to; without one it has no network.
+    /// What everything that it does on the network belongs to, also what it does in vain; without one it has no network.
     pub network: Option<Scope>,
 }
 
@@ -122,6 +122,10 @@ impl SandboxLauncher {
             spec = spec.called(name);
         }
         spec = super::reaching(spec, &service.grant, &self.search, service.limits)?;
+        // What it asks for in vain is seen too, where the backend can show it.
+        if service.network.is_some() && self.sandbox.backend().has_gate() {
+            spec = spec.gated(service.grant.network.as_ref().unwrap_or(&NetworkGrant::default()));
+        }
         for path in &service.install {
             spec = spec.tree(path, Access::EXECUTE);
         }

@@ -236,7 +236,7 @@ impl Session {
     }
 
     /// Says whether the client's token goes as far as a tool.
-    pub(super) fn admits(&self, server: &str, name: &str) -> bool {
+    pub(crate) fn admits(&self, server: &str, name: &str) -> bool {
         let agent = &self.agent;
         name == crate::policy_tool::NAME
             || (agent.servers.as_ref().is_none_or(|own| own.iter().any(|one| one == server))
@@ -245,6 +245,15 @@ impl Session {
 }
 
 impl Session {
+    /// Says whether the client's token goes as far as a registered tool.
+    pub(crate) fn admits_tool(&self, tool: &Registered) -> bool {
+        let server = match &tool.declaration().runtime {
+            Runtime::Server { server, .. } => server.as_str(),
+            _ => TOOLBOX,
+        };
+        self.admits(server, tool.declaration().name.as_str())
+    }
+
     /// Says whether the client's token goes as far as the prompts or the resources of a server.
     pub(super) fn admits_other(&self, upstream: &Upstream, asks: Asks) -> bool {
         self.admits(&upstream.spec.name, &upstream.spec.offered(asks.name()))

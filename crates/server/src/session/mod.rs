@@ -52,7 +52,9 @@ pub struct Session {
     /// Why nothing can be called, where the registry could not be made.
     broken: Option<String>,
     pub(crate) upstreams: Vec<Arc<Upstream>>,
-    hello: Mutex<Option<Hello>>,
+    hello: Mutex<Option<Arc<Hello>>>,
+    /// Why the client was not greeted, if so.
+    unmet: Mutex<Option<String>>,
     ready: AtomicBool,
     /// Where messages go that belong to no request.
     outlet: Mutex<Option<Outlet>>,
@@ -99,6 +101,7 @@ impl Session {
                 broken,
                 upstreams,
                 hello: Mutex::default(),
+                unmet: Mutex::default(),
                 ready: AtomicBool::new(false),
                 outlet: Mutex::default(),
                 asked: Mutex::default(),
@@ -139,7 +142,7 @@ impl Session {
     }
 
     /// Returns who the client is, once it has said so.
-    pub(crate) fn hello(&self) -> Option<Hello> {
+    pub(crate) fn hello(&self) -> Option<Arc<Hello>> {
         lock(&self.hello).clone()
     }
 
@@ -169,60 +172,78 @@ impl Session {
         refusals.push_back((tool.to_owned(), code, why.to_owned()));
     }
 
-    async fn take(self: Arc<Self>, message: Message, outlet: Outlet) {
+    async fn take(self: Arc<Self>, message: Message, outlet: Outlet, begun: Begun) {
         match message {
-            Message::Request(request) => self.request(request, outlet).await,
+            Message::Request(request) => self.request(request, outlet, begun).await,
             Message::Notification(notification) => self.notified(&notification),
             Message::Response(response) => self.answered(response),
         }
     }
 
-    async fn request(self: Arc<Self>, request: Request, outlet: Outlet) {
-        let token = CancellationToken::new();
-        let twice = {
-            let mut requests = lock(&self.requests);
-            let full = requests.len() >= MOST_REQUESTS;
-            let known = requests.contains_key(&request.id);
-            if !full && !known {
-                requests.insert(request.id.clone(), token.clone());
-            }
-            if full { Some("too many requests at once") } else { known.then_some("the id is in use") }
-        };
-        if let Some(why) = twice {
-            let error = rpc_error(error_code::INVALID_REQUEST, why);
-            let _sent = outlet.send(answer_line(Some(&request.id), &Err(error))).await;
-            return;
+    /// Takes note of a request before anything of it is done, so that it can be called off from then on.
+    fn begin(&self, message: &Message) -> Begun {
+        let Message::Request(request) = message else { return Begun::Nothing };
+        let mut requests = lock(&self.requests);
+        if requests.len() >= MOST_REQUESTS {
+            return Begun::Refused("too many requests at once");
         }
-        let _done = Done { session: &self, id: request.id.clone() };
-        let era = self.era_of(&request);
+        if requests.contains_key(&request.id) {
+            return Begun::Refused("the id is in use");
+        }
+        let token = CancellationToken::new();
+        requests.insert(request.id.clone(), token.clone());
+        Begun::Request(token, Done { session: Weak::clone(&self.own), id: request.id.clone() })
+    }
+
+    async fn request(self: Arc<Self>, request: Request, outlet: Outlet, begun: Begun) {
+        let (token, _done) = match begun {
+            Begun::Request(token, done) => (token, done),
+            Begun::Nothing => return,
+            Begun::Refused(why) => {
+                let error = rpc_error(error_code::INVALID_REQUEST, why);
+                let _sent = outlet.send(answer_line(Some(&request.id), &Err(error))).await;
+                return;
+            }
+        };
+        let era = match self.era_of(&request) {
+            Ok(era) => era,
+            Err(error) => {
+                let _sent = outlet.send(answer_line(Some(&request.id), &Err(error))).await;
+                return;
+            }
+        };
         let id = request.id.clone();
         let method = request.method.clone();
         let answer = tokio::select! {
             biased;
             // Whoever called it off wants no answer.
             () = token.cancelled() => return,
-            answer = self.dispatch(request, &era, &outlet) => answer,
+            answer = self.dispatch(request, era, &outlet) => answer,
         };
         let Some(answer) = answer else { return };
-        let answer = answer.map(|result| fit_result(&result, &era, is_cacheable(&method)).unwrap_or(result));
+        let answer = answer.map(|result| fit_result(&result, era, is_cacheable(&method)).unwrap_or(result));
         // A client that is gone is not answered.
         let _sent = outlet.send(answer_line(Some(&id), &answer)).await;
     }
 
-    /// Finds out how the client speaks, by this request.
-    fn era_of(&self, request: &Request) -> Era {
-        let meta = request.params.object("_meta");
-        match meta {
-            Some(meta) if request.method != "initialize" && meta.get(VERSION).is_some() => Era::Modern,
-            _ if request.method == "initialize" => Era::Legacy,
-            _ if request.method == "server/discover" => Era::Modern,
-            // After the first modern request, one that says nothing of its version is a broken modern one.
-            _ => self.hello().map_or(Era::Legacy, |hello| hello.era),
+    /// Finds out how the client speaks, by this request. One that was greeted in the legacy way speaks so to the end: what it
+    /// passes on may hold anything.
+    fn era_of(&self, request: &Request) -> Result<Era, Raw> {
+        let claims = request.params.object("_meta").is_some_and(|meta| meta.get(VERSION).is_some());
+        match self.hello().map(|hello| hello.era) {
+            _ if request.method == "initialize" => Ok(Era::Legacy),
+            Some(Era::Legacy) if claims || request.method == "server/discover" => {
+                let message = "this session was initialized in another version of the protocol";
+                Err(rpc_error(error_code::INVALID_REQUEST, message))
+            }
+            Some(era) => Ok(era),
+            None if claims || request.method == "server/discover" => Ok(Era::Modern),
+            None => Ok(Era::Legacy),
         }
     }
 
-    async fn dispatch(self: &Arc<Self>, request: Request, era: &Era, outlet: &Outlet) -> Option<Answer> {
-        if *era == Era::Modern
+    async fn dispatch(self: &Arc<Self>, request: Request, era: Era, outlet: &Outlet) -> Option<Answer> {
+        if era == Era::Modern
             && let Err(error) = self.envelope(&request)
         {
             return Some(Err(error));
@@ -231,13 +252,14 @@ impl Session {
         match request.method.as_str() {
             "initialize" => return Some(self.initialize(request.params).await),
             "server/discover" => return Some(self.discover().await),
-            "subscriptions/listen" if *era == Era::Modern => {
+            "subscriptions/listen" if era == Era::Modern => {
                 return self.listen(&request, outlet).await;
             }
             "ping" => return Some(Ok(raw(&serde_json::json!({})))),
             _ if !is_known => {
-                let message = "the session was not initialized";
-                return Some(Err(rpc_error(error_code::INVALID_REQUEST, message)));
+                let why = lock(&self.unmet).clone();
+                let message = why.unwrap_or_else(|| "the session was not initialized".to_owned());
+                return Some(Err(rpc_error(error_code::INVALID_REQUEST, &message)));
             }
             _ => {}
         }
@@ -368,15 +390,17 @@ impl Session {
     fn tie(
         &self,
         request: &Request,
-        era: &Era,
+        era: Era,
         outlet: &Outlet,
-    ) -> (Arc<Tie>, tokio::sync::mpsc::UnboundedReceiver<crate::tie::Question>) {
-        let meta = request.params.object("_meta");
+    ) -> (Arc<Tie>, Option<tokio::sync::mpsc::UnboundedReceiver<crate::tie::Question>>) {
         let capabilities = match era {
-            Era::Modern => meta.and_then(|meta| meta.object(CAPABILITIES)).unwrap_or_default(),
+            Era::Modern => {
+                let meta = request.params.object("_meta");
+                Arc::new(meta.and_then(|meta| meta.object(CAPABILITIES)).unwrap_or_default())
+            }
             Era::Legacy => self.hello().map(|hello| hello.capabilities()).unwrap_or_default(),
         };
-        Tie::new(Weak::clone(&self.own), era.clone(), request.params.clone(), capabilities, outlet.clone())
+        Tie::new(Weak::clone(&self.own), era, request.params.clone(), capabilities, outlet.clone())
     }
 }
 
@@ -386,15 +410,27 @@ fn is_within(agent: &Agent, spec: &ServerSpec) -> bool {
         && agent.tools.as_ref().is_none_or(|own| own.iter().any(|tool| spec.own(tool).is_some()))
 }
 
+/// What is known of a message before it is worked on.
+enum Begun {
+    /// It is no request.
+    Nothing,
+    /// It is not taken, and why.
+    Refused(&'static str),
+    /// It is a request that can be called off.
+    Request(CancellationToken, Done),
+}
+
 /// A request that is being answered.
-struct Done<'a> {
-    session: &'a Session,
+struct Done {
+    session: Weak<Session>,
     id: Id,
 }
 
-impl Drop for Done<'_> {
+impl Drop for Done {
     fn drop(&mut self) {
-        lock(&self.session.requests).remove(&self.id);
+        if let Some(session) = self.session.upgrade() {
+            lock(&session.requests).remove(&self.id);
+        }
     }
 }
 
@@ -418,7 +454,8 @@ impl Drop for Question<'_> {
 
 impl Room for Session {
     fn handle(self: Arc<Self>, message: Message, outlet: Outlet) -> BoxFuture<'static, ()> {
-        self.take(message, outlet).boxed()
+        let begun = self.begin(&message);
+        self.take(message, outlet, begun).boxed()
     }
 
     fn attach(&self, outlet: Outlet) {
