@@ -51,6 +51,24 @@ impl Book {
         Ok(Self { pins: inside("pins.json"), seen: inside("seen.json"), lock: inside("pins.lock") })
     }
 
+    /// Returns the servers without a policy file of which there is a book, in order.
+    pub(crate) fn kept() -> Result<Vec<ServerName>, CommandError> {
+        let folder = state_folder()?.join("servers");
+        let listed = match std::fs::read_dir(&folder) {
+            Ok(listed) => listed,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(CommandError::File { verb: "read", path: folder, error, hint: None }),
+        };
+        let holds_some = |path: &Path| ["pins.json", "seen.json"].iter().any(|file| path.join(file).exists());
+        let mut names: Vec<ServerName> = listed
+            .flatten()
+            .filter(|entry| holds_some(&entry.path()))
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
     /// Reads the pins. A pin file that cannot be trusted stops everything.
     pub(crate) fn read_pins(&self) -> Result<Pins, CommandError> {
         Ok(self.existing_pins()?.unwrap_or_default())

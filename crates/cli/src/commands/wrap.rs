@@ -28,13 +28,13 @@ use name::{By, Named, name_of};
 ///
 /// Write `ringfence wrap --` in front of the command in a client's configuration. The server is started in the sandbox with
 /// what the `[[server]]` entry of its name grants, and with nothing but its own installation where there is none. Its tools
-/// wait to be accepted (`ringfence pins`), unless the entry says `accept = "clean"`.
+/// wait to be accepted (`ringfence pins`), unless the entry says `accept = "clean"` or the command line `--accept clean`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WrapArgs {
-    /// The name of the server's entry in the toolbox; taken from the command where it is left out
+    /// The name of the server's entry and of its pins; that of its package or program where it is left out
     #[arg(long, value_name = "NAME")]
     name: Option<ServerName>,
-    /// Accept definitions in which the scan finds nothing when they are first seen
+    /// Which definitions are accepted when they are first seen, instead of what the entry says
     #[arg(long, value_name = "WHICH", value_enum)]
     accept: Option<Accepted>,
     /// Keep the audit log, approvals and idempotency keys here; RINGFENCE_STORE by default

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ringfence::egress::{Verdict, Via};
 use ringfence::policy::{Limits, NetworkGrant, Size, Span};
@@ -40,6 +40,8 @@ pub(super) struct Step<'a> {
     pub(super) starts_own: bool,
     pub(super) variables: Vec<(&'static str, OsString)>,
     pub(super) network: Option<&'a NetworkGrant>,
+    /// When the time of the whole install is up.
+    pub(super) until: Instant,
 }
 
 impl Step<'_> {
@@ -47,12 +49,16 @@ impl Step<'_> {
     pub(super) fn run(self) -> Result<(), InstallError> {
         let refused =
             |error| InstallError::Refused { step: self.name, package: self.package.to_owned(), error };
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(self.late(String::new()));
+        }
         let started = |error| InstallError::File(CommandError::Start(error));
         let sandbox = choose(BackendChoice::Auto, "").map_err(refused)?;
         let mut spec = Spec::new(self.program)
             .called(self.program)
             .arguments(self.arguments.iter().cloned())
-            .limits(limits())
+            .limits(limits(left))
             .tree(self.folder, Access::WRITE)
             .directory(self.folder)
             .variable("HOME", self.folder.join(".home"))
@@ -101,22 +107,29 @@ impl Step<'_> {
             }
         }
         let told = names.iter().take(5).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
+        let refused = if told.is_empty() { String::new() } else { format!("; refused hosts: {told}") };
+        if report.ending == Ending::TimedOut {
+            return Err(self.late(refused));
+        }
         let output = [report.stdout.bytes, report.stderr.bytes].concat();
         Err(InstallError::Failed {
             step: self.name,
             package: self.package.to_owned(),
             code: report.ending.code(),
             output: tail(&String::from_utf8_lossy(&output)),
-            refused: if told.is_empty() { String::new() } else { format!("; refused hosts: {told}") },
+            refused,
         })
+    }
+
+    fn late(&self, refused: String) -> InstallError {
+        InstallError::Late { step: self.name, package: self.package.to_owned(), refused }
     }
 }
 
-fn limits() -> Limits {
-    let minutes = |count: u64| Some(Span::new(Duration::from_secs(60 * count)));
+fn limits(left: Duration) -> Limits {
     Limits {
-        wall: minutes(5),
-        cpu: minutes(5),
+        wall: Some(Span::new(left)),
+        cpu: Some(Span::new(Duration::from_secs(300))),
         memory: Some(Size::new(2 << 30)),
         processes: Some(256),
         open_files: Some(4096),

@@ -9,13 +9,14 @@
 mod fence;
 mod npm;
 mod own;
+mod progress;
 mod pypi;
 mod record;
 mod registry;
 mod spelling;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ringfence::policy::HostSet;
 use ringfence::sandbox::{SandboxError, SearchPath};
@@ -27,8 +28,8 @@ pub(crate) use own::{is_fit, own_install};
 pub(crate) use record::Record;
 pub(crate) use spelling::{Install, Kind};
 
-/// How long another process may take to install the same package.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// How long an install may take, with all its steps and with the wait for another process that installs the same.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What to run, and what of it is the server's own.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +67,9 @@ pub(crate) enum InstallError {
     /// Our own files.
     #[error(transparent)]
     File(#[from] CommandError),
+    /// The time of the whole install is up.
+    #[error("{step} of `{package}` was stopped: an install may take 5 minutes{refused}")]
+    Late { step: &'static str, package: String, refused: String },
     /// A program is missing on this machine.
     #[error("`{program}` is needed to install `{package}`, and was not found")]
     Missing { program: &'static str, package: String },
@@ -81,7 +85,7 @@ impl InstallError {
     /// Says what would help.
     pub(crate) const fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Failed { .. } => {
+            Self::Failed { .. } | Self::Late { .. } => {
                 Some("hosts that a registry needs beside its own are named in the server's `registry`")
             }
             Self::Missing { .. } => Some("install nodejs and npm, or python3 and python3-venv"),
@@ -98,8 +102,18 @@ pub(crate) fn installed(
     install: &Install,
     registry: Option<&HostSet>,
     refresh: Refresh,
-    told: &dyn Fn(&str),
+    told: &(dyn Fn(&str) + Sync),
 ) -> Result<Installed, InstallError> {
+    progress::reported(&install.package, told, || found_or_made(install, registry, refresh, told))
+}
+
+fn found_or_made(
+    install: &Install,
+    registry: Option<&HostSet>,
+    refresh: Refresh,
+    told: &(dyn Fn(&str) + Sync),
+) -> Result<Installed, InstallError> {
+    let until = Instant::now() + PATIENCE;
     let folder = installs_folder()?;
     let source = registry::Source::of(install, registry)?;
     let root = folder.join(record::folder_name(install, &source));
@@ -109,7 +123,7 @@ pub(crate) fn installed(
         Some(record) => record,
         None => {
             told(&format!("installing `{}` inside the fence", install.package));
-            build(install, &source, &root)?
+            build(install, &source, &root, until)?
         }
     };
     match install.kind {
@@ -119,14 +133,19 @@ pub(crate) fn installed(
 }
 
 /// Installs into a folder beside the place, and puts it there when it is whole.
-fn build(install: &Install, source: &registry::Source, root: &Path) -> Result<Record, InstallError> {
+fn build(
+    install: &Install,
+    source: &registry::Source,
+    root: &Path,
+    until: Instant,
+) -> Result<Record, InstallError> {
     let made = Scaffold(unique_beside(root));
     private_folder(&made.0)?;
     let content = made.0.join("content");
     private_folder(&content)?;
     let record = match install.kind {
-        Kind::Npm => npm::install(install, source, &content)?,
-        Kind::PyPi => pypi::install(install, source, &content)?,
+        Kind::Npm => npm::install(install, source, &content, until)?,
+        Kind::PyPi => pypi::install(install, source, &content, until)?,
     };
     record.write(&content)?;
     let failed = |error| CommandError::File { verb: "move", path: root.to_path_buf(), error, hint: None };

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -11,7 +12,12 @@ use super::{Install, InstallError, Installed, Record, find_binary};
 use crate::load::read_text;
 
 /// Installs a package and what it needs into a folder, without running a script of any of them.
-pub(super) fn install(install: &Install, source: &Source, folder: &Path) -> Result<Record, InstallError> {
+pub(super) fn install(
+    install: &Install,
+    source: &Source,
+    folder: &Path,
+    until: Instant,
+) -> Result<Record, InstallError> {
     let missing = |program| InstallError::Missing { program, package: install.package.clone() };
     let node = find_binary("node").ok_or_else(|| missing("node"))?;
     let (npm, readable) = npm().ok_or_else(|| missing("npm"))?;
@@ -27,6 +33,7 @@ pub(super) fn install(install: &Install, source: &Source, folder: &Path) -> Resu
         starts_own: false,
         variables: vec![("npm_config_cache", folder.join(".npm-cache").into())],
         network: Some(&source.grant),
+        until,
     };
     step.run()?;
     for left in [".npm-cache", ".home"] {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -12,7 +13,12 @@ use crate::error::CommandError;
 use crate::load::read_text;
 
 /// Makes a virtual environment and installs a package into it, from wheels only: a source package would run code to be built.
-pub(super) fn install(install: &Install, source: &Source, folder: &Path) -> Result<Record, InstallError> {
+pub(super) fn install(
+    install: &Install,
+    source: &Source,
+    folder: &Path,
+    until: Instant,
+) -> Result<Record, InstallError> {
     let missing = InstallError::Missing { program: "python3", package: install.package.clone() };
     let python = find_binary("python3").ok_or(missing)?;
     let readable = interpreter_folders(&python);
@@ -26,6 +32,7 @@ pub(super) fn install(install: &Install, source: &Source, folder: &Path) -> Resu
         starts_own,
         variables: Vec::new(),
         network,
+        until,
     };
     let venv = ["-I", "-m", "venv"].iter().map(OsString::from).chain([folder.into()]).collect();
     step("making a virtual environment for the install", &python, venv, true, None).run()?;

@@ -313,3 +313,61 @@ fn without_a_policy_the_book_is_in_the_state_folder() {
     exit 2
     ");
 }
+
+#[test]
+fn of_a_server_that_nobody_knows_nothing_is_said_but_that() {
+    let kind = seen(&[("instructions", serde_json::json!("Be kind"), "accept", None)]);
+    let bench = Bench::new()
+        .file("state/ringfence/servers/git/seen.json", &kind)
+        .file("state/ringfence/servers/.x", "");
+    let state = bench.path().join("state");
+    let variables = [("XDG_STATE_HOME", state.to_str().unwrap())];
+    let empty = bench.path().join("empty");
+    let mut all = String::new();
+    let mut step = |bench: &Bench, variables: &[(&str, &str)], arguments: &[&str]| {
+        all.push_str(&format!("$ {}\n{}\n", arguments.join(" "), bench.ringfence_in(variables, arguments)));
+    };
+    step(&bench, &variables, &["pins", "list"]);
+    step(&bench, &variables, &["pins", "diff", "--server", "nosuch"]);
+    step(&bench, &[("XDG_STATE_HOME", empty.to_str().unwrap())], &["pins", "accept", "--server", "nosuch"]);
+    step(&bench, &[("XDG_STATE_HOME", empty.to_str().unwrap())], &["pins", "list"]);
+    // With a policy in this folder, a server that is wrapped without one is found as well.
+    let bench = bench.file("ringfence.toml", "[[server]]\nname = \"time\"\n");
+    step(&bench, &variables, &["pins", "reject", "--server", "nosuch", "x"]);
+    step(&bench, &variables, &["pins", "list", "--server", "git"]);
+    step(&bench, &variables, &["pins", "diff", "--server", "time"]);
+    step(&bench, &variables, &["--policy", "ringfence.toml", "pins", "list", "--server", "git"]);
+    assert!(!bench.path().join("state/ringfence/servers/nosuch").exists(), "asking makes no book");
+    insta::assert_snapshot!(all, @"
+    $ pins list
+    SERVER  DEFINITION    STANDING  DIGEST
+    git     instructions  new       a534199d60b59cf0359a82652c1831570d7bc0a01a997a14aca053b687dee618
+    exit 0
+    $ pins diff --server nosuch
+    error: nothing is known of a server `nosuch`, only of `git`
+      hint: start it once; name the policy with --policy FILE where it is started with one
+    exit 2
+    $ pins accept --server nosuch
+    error: nothing is known of a server `nosuch`, nor of any other
+      hint: start it once; name the policy with --policy FILE where it is started with one
+    exit 2
+    $ pins list
+    error: cannot read `ringfence.toml`: No such file or directory (os error 2)
+      hint: name the toolbox with --policy FILE, or try `ringfence demo`
+    exit 1
+    $ pins reject --server nosuch x
+    error: nothing is known of a server `nosuch`, only of `git`, `time`
+      hint: start it once; name the policy with --policy FILE where it is started with one
+    exit 2
+    $ pins list --server git
+    SERVER  DEFINITION    STANDING  DIGEST
+    git     instructions  new       a534199d60b59cf0359a82652c1831570d7bc0a01a997a14aca053b687dee618
+    exit 0
+    $ pins diff --server time
+    exit 0
+    $ --policy ringfence.toml pins list --server git
+    error: nothing is known of a server `git`, only of `time`
+      hint: start it once; name the policy with --policy FILE where it is started with one
+    exit 2
+    ");
+}

@@ -10,6 +10,7 @@ use ringfence::policy::ServerName;
 use crate::book::Book;
 use crate::error::{CommandError, Exit};
 use crate::load::Place;
+use crate::shown::one_line;
 
 /// Keep track of the definitions that were accepted
 ///
@@ -31,7 +32,7 @@ enum PinsCommand {
     ///
     /// Of a server, accept what `pins diff` has shown.
     Accept {
-        /// The tools; none = every tool of the toolbox. Of a server: `NAME`, `prompt:NAME` or `instructions`
+        /// The tools; none = all of them. Of a server: `NAME`, `prompt:NAME` or `instructions`
         tools: Vec<String>,
         /// Accept only the definition with this digest, or one that starts like it
         #[arg(long, value_name = "PREFIX", requires = "server")]
@@ -41,10 +42,12 @@ enum PinsCommand {
     ///
     /// Exits with 4 when something does.
     Diff {
-        /// The tools; none = all of them
+        /// The tools; none = all of them. Of a server: `NAME`, `prompt:NAME` or `instructions`
         tools: Vec<String>,
     },
     /// List tools with their digests and where they stand
+    ///
+    /// Where there is no toolbox, list what servers sent that are wrapped without one.
     List,
     /// Withhold what a server sent, for good
     Reject {
@@ -59,17 +62,60 @@ enum PinsCommand {
 
 pub(crate) fn run(args: &PinsArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
     let Some(name) = &args.server else { return of_toolbox(args, place, out) };
-    let book = if place.policy.exists() { Book::beside(&place.policy) } else { Book::of_server(name)? };
+    let book = book_of(name, place)?;
     let name = name.as_str();
     match &args.command {
         PinsCommand::Accept { tools, digest } => server::accept(&book, name, tools, digest.as_deref(), out),
         PinsCommand::Diff { tools } => server::diff(&book, name, tools, out),
-        PinsCommand::List => server::list(&book, &[name.to_owned()], out),
+        PinsCommand::List => server::list(&[(book, vec![name.to_owned()])], out),
         PinsCommand::Reject { tools, digest } => server::reject(&book, name, tools, digest.as_deref(), out),
     }
 }
 
+/// Finds the book in which a server is: beside the policy, or in the state folder where it is wrapped without one.
+fn book_of(name: &ServerName, place: &Place) -> Result<Book, CommandError> {
+    let mut known = Vec::new();
+    if place.is_named || place.policy.exists() {
+        let (loaded, book) = (place.load()?, Book::beside(&place.policy));
+        known = server::known(&book, loaded.servers.iter().map(|server| server.name.as_str()))?;
+        if known.iter().any(|own| own == name.as_str()) {
+            return Ok(book);
+        }
+    }
+    if !place.is_named {
+        let kept = Book::kept()?;
+        if kept.contains(name) {
+            return Book::of_server(name);
+        }
+        known.extend(kept.iter().map(ToString::to_string));
+    }
+    known.sort_unstable();
+    known.dedup();
+    let known: Vec<String> = known.iter().map(|own| format!("`{}`", one_line(own))).collect();
+    let others = match known.as_slice() {
+        [] => "nor of any other".to_owned(),
+        known => format!("only of {}", known.join(", ")),
+    };
+    Err(CommandError::Input {
+        message: format!("nothing is known of a server `{name}`, {others}"),
+        hint: Some("start it once; name the policy with --policy FILE where it is started with one"),
+    })
+}
+
+/// Returns the books of servers that are wrapped without a policy, with their names.
+fn kept() -> Vec<(Book, Vec<String>)> {
+    // Whoever has no state folder has no books there.
+    let names = Book::kept().unwrap_or_default();
+    names.iter().filter_map(|name| Some((Book::of_server(name).ok()?, vec![name.to_string()]))).collect()
+}
+
 fn of_toolbox(args: &PinsArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    if matches!(args.command, PinsCommand::List) && !place.is_named && !place.policy.exists() {
+        let books = kept();
+        if !books.is_empty() {
+            return server::list(&books, out);
+        }
+    }
     let loaded = place.load()?.sound()?;
     let book = Book::beside(&place.policy);
     match &args.command {
@@ -80,7 +126,7 @@ fn of_toolbox(args: &PinsArgs, place: &Place, out: &mut dyn Write) -> Result<Exi
             if servers.is_empty() || !loaded.declarations.is_empty() {
                 toolbox::list(&loaded, &book, out)?;
             }
-            if servers.is_empty() { Ok(Exit::Done) } else { server::list(&book, &servers, out) }
+            if servers.is_empty() { Ok(Exit::Done) } else { server::list(&[(book, servers)], out) }
         }
         PinsCommand::Reject { .. } => Err(CommandError::Input {
             message: "only what a server sent can be rejected".into(),

@@ -28,33 +28,36 @@ pub(super) fn known<'a>(
     Ok(servers)
 }
 
-/// Lists what is accepted, rejected and withheld.
-pub(super) fn list(book: &Book, servers: &[String], out: &mut dyn Write) -> Result<Exit, CommandError> {
-    let (pins, seen) = (book.read_pins()?, book.read_seen()?);
+/// Lists what is accepted, rejected and withheld of the servers of each book.
+pub(super) fn list(books: &[(Book, Vec<String>)], out: &mut dyn Write) -> Result<Exit, CommandError> {
     let mut rows = Vec::new();
-    for server in servers {
-        let row = |key: &str, standing: &str, digest: &str| {
-            [one_line(server), one_line(key), standing.to_owned(), digest.to_owned()]
-        };
-        let accepted = pins.server_definitions(server).map(|(key, digest, _)| row(key, "accepted", digest));
-        let rejected = pins.rejected_definitions(server).map(|(key, digest, _)| row(key, "rejected", digest));
-        let waiting = seen.of(server).filter_map(|own| {
-            let standing = match pins.server_status(server, &own.key, &own.definition) {
-                PinStatus::Accepted | PinStatus::Rejected => return None,
-                PinStatus::Changed(_) => "changed",
-                PinStatus::New if own.renamed_from.is_some() => "renamed",
-                PinStatus::New => "new",
-            };
-            Some(row(&own.key, standing, &own.digest))
-        });
-        let start = rows.len();
-        rows.extend(accepted.chain(rejected).chain(waiting));
-        if let Some(own) = rows.get_mut(start..) {
-            own.sort_unstable();
-        }
+    for (book, servers) in books {
+        let (pins, seen) = (book.read_pins()?, book.read_seen()?);
+        servers.iter().for_each(|server| rows.extend(standing(&pins, &seen, server)));
     }
     write!(out, "{}", table(["SERVER", "DEFINITION", "STANDING", "DIGEST"], &rows))?;
     Ok(Exit::Done)
+}
+
+/// One row for each definition of a server.
+fn standing(pins: &Pins, seen: &SeenFile, server: &str) -> Vec<[String; 4]> {
+    let row = |key: &str, standing: &str, digest: &str| {
+        [one_line(server), one_line(key), standing.to_owned(), digest.to_owned()]
+    };
+    let accepted = pins.server_definitions(server).map(|(key, digest, _)| row(key, "accepted", digest));
+    let rejected = pins.rejected_definitions(server).map(|(key, digest, _)| row(key, "rejected", digest));
+    let waiting = seen.of(server).filter_map(|own| {
+        let standing = match pins.server_status(server, &own.key, &own.definition) {
+            PinStatus::Accepted | PinStatus::Rejected => return None,
+            PinStatus::Changed(_) => "changed",
+            PinStatus::New if own.renamed_from.is_some() => "renamed",
+            PinStatus::New => "new",
+        };
+        Some(row(&own.key, standing, &own.digest))
+    });
+    let mut rows: Vec<[String; 4]> = accepted.chain(rejected).chain(waiting).collect();
+    rows.sort_unstable();
+    rows
 }
 
 /// Shows what waits for a person, whole, and remembers that it was shown.
