@@ -1,0 +1,13 @@
+//! Real MCP servers, hostile ones and real clients, through `ringfence wrap` and `ringfence gateway`.
+//!
+//! The servers and clients are installed by `script/mcp-servers`, or lie in `RINGFENCE_TEST_MCP`; they are never left out. Where
+//! the fence is to stop something, the same is done once without it, and must succeed there.
+
+#![cfg(test)]
+
+mod answer;
+mod attack;
+mod client;
+mod place;
+mod process;
+mod real;
