@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ringfence::policy::{
-    Declaration, Gap, JsonLimits, Notify, Personality, Places, Toolbox, Variables, check_examples,
+    AgentEntry, Declaration, EntryGap, Gap, GatewayEntry, JsonLimits, Notify, Personality, Places,
+    ServerEntry, Table, ToolName, Toolbox, Variables, check_agents, check_examples, check_servers,
     parse_json, validate_registration,
 };
 use ringfence::text::Verdict;
@@ -15,6 +16,7 @@ use ringfence::{
 use ringfence_store::Database;
 use serde_json::Value;
 
+use crate::book::Book;
 use crate::error::CommandError;
 use crate::sandbox::{BackendChoice, choose};
 
@@ -35,6 +37,10 @@ pub(crate) struct Loaded {
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) notify: Vec<Notify>,
+    /// The MCP servers, with their variables expanded.
+    pub(crate) servers: Vec<ServerEntry>,
+    pub(crate) gateway: GatewayEntry,
+    pub(crate) agents: Vec<AgentEntry>,
     path: PathBuf,
     /// What the file said, so that a sandbox is tried anew when it says something else.
     text: String,
@@ -48,6 +54,10 @@ pub(crate) struct Problem {
     pub(crate) line: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) column: Option<usize>,
+    /// The kind of entry, where it is not a tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) table: Option<Table>,
+    /// The tool or the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tool: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,29 +85,11 @@ impl Place {
         self.variables().workspace
     }
 
-    fn pin_file(&self) -> PathBuf {
-        self.policy.with_extension("pins.json")
-    }
-
-    /// Reads the pin file beside the toolbox, where there is one. A pin file that cannot be trusted stops everything.
+    /// Reads the pins of the toolbox's own tools, where somebody has accepted one. A pin file that cannot be trusted stops
+    /// everything; one that holds only what servers sent puts nothing in force for tools.
     pub(crate) fn pins(&self) -> Result<Option<Pins>, CommandError> {
-        let path = self.pin_file();
-        if !path.exists() {
-            return Ok(None);
-        }
-        let text = read_text(&path, None)?;
-        Pins::from_json(&text).map(Some).map_err(|error| CommandError::Input {
-            message: format!("`{}`: {error}", path.display()),
-            hint: Some("restore the file, or remove it and accept the tools anew"),
-        })
-    }
-
-    /// Writes the pin file as a whole or not at all.
-    pub(crate) fn write_pins(&self, pins: &Pins) -> Result<(), CommandError> {
-        let path = self.pin_file();
-        let beside = path.with_extension("json.new");
-        let written = std::fs::write(&beside, pins.to_json()).and_then(|()| std::fs::rename(&beside, &path));
-        written.map_err(|error| CommandError::File { verb: "write", path, error, hint: None })
+        let pins = Book::beside(&self.policy).existing_pins()?;
+        Ok(pins.filter(|pins| pins.iter().next().is_some() || pins.servers().next().is_none()))
     }
 
     /// Reads the toolbox and finds everything that is wrong with it.
@@ -114,6 +106,9 @@ impl Place {
             declarations: Vec::new(),
             problems: Vec::new(),
             notify: Vec::new(),
+            servers: Vec::new(),
+            gateway: GatewayEntry::default(),
+            agents: Vec::new(),
             path: self.policy.clone(),
             text: text.to_owned(),
         };
@@ -144,15 +139,24 @@ impl Place {
             gaps.extend(schema_gaps(declaration));
         }
         loaded.problems.extend(gaps.into_iter().map(|gap| Problem::of(gap, places.as_ref())));
+        let is_own = |tool: &str| declarations.iter().any(|declaration| declaration.name.as_str() == tool);
+        let (servers, mut gaps) = toolbox.servers(&variables);
+        gaps.extend(check_servers(&servers, &loaded.personality));
+        let (gateway, faults) = toolbox.gateway(&variables);
+        gaps.extend(faults);
+        gaps.extend(check_agents(&toolbox.agents, &servers, is_own));
+        loaded.problems.extend(gaps.into_iter().map(|gap| Problem::of_entry(gap, places.as_ref())));
+        // Which tools a server has is known only once it runs.
+        let is_unknown = |tool: &ToolName| servers.is_empty() && !is_own(tool.as_str());
         for tool in loaded.personality.tools.iter().flatten() {
-            if !declarations.iter().any(|declaration| declaration.name == *tool) {
+            if is_unknown(tool) {
                 let place = places.as_ref().and_then(|places| places.personality("tools"));
                 let message = format!("the toolset names `{tool}`, which is not a tool of this file");
                 loaded.problems.push(Problem::at(place, message));
             }
         }
         for tool in loaded.personality.approvals.tools.keys() {
-            if !declarations.iter().any(|declaration| declaration.name == *tool) {
+            if is_unknown(tool) {
                 let place = places.as_ref().and_then(|places| places.personality("approvals"));
                 let message = format!("the approvals name `{tool}`, which is not a tool of this file");
                 loaded.problems.push(Problem::at(place, message));
@@ -164,6 +168,7 @@ impl Place {
         }
         loaded.problems.sort_by_key(|problem| (problem.line, problem.column));
         loaded.declarations = declarations;
+        (loaded.servers, loaded.gateway, loaded.agents) = (servers, gateway, toolbox.agents);
         loaded
     }
 }
@@ -276,7 +281,7 @@ impl Loaded {
 impl Problem {
     fn at(place: Option<(usize, usize)>, message: String) -> Self {
         let (line, column) = place.unzip();
-        Self { line, column, tool: None, capability: None, message, fix: None }
+        Self { line, column, table: None, tool: None, capability: None, message, fix: None }
     }
 
     fn of(gap: Gap, places: Option<&Places<'_>>) -> Self {
@@ -284,6 +289,21 @@ impl Problem {
         Self {
             tool: Some(gap.tool.to_string()),
             capability: Some(gap.capability.into_owned()),
+            fix: Some(gap.fix),
+            ..Self::at(place, gap.message)
+        }
+    }
+
+    fn of_entry(gap: EntryGap, places: Option<&Places<'_>>) -> Self {
+        let place = places.and_then(|places| match gap.table {
+            Table::Agent => places.agent(&gap.name, &gap.field),
+            Table::Gateway => places.gateway(&gap.field),
+            Table::Server => places.server(&gap.name, &gap.field),
+        });
+        Self {
+            table: Some(gap.table),
+            tool: Some(gap.name).filter(|name| !name.is_empty()),
+            capability: Some(gap.field.into_owned()),
             fix: Some(gap.fix),
             ..Self::at(place, gap.message)
         }
@@ -298,9 +318,12 @@ pub(crate) fn listed(path: &Path, problems: &[Problem]) -> String {
         if let (Some(line), Some(column)) = (problem.line, problem.column) {
             let _written = write!(text, ":{line}:{column}");
         }
-        if let (Some(tool), Some(capability)) = (&problem.tool, &problem.capability) {
-            let _written = write!(text, ": tool `{tool}` {capability}");
-        }
+        let kind = problem.table.map_or_else(|| "tool".to_owned(), |table| table.to_string());
+        let _written = match (&problem.tool, &problem.capability) {
+            (Some(name), Some(field)) => write!(text, ": {kind} `{name}` {field}"),
+            (None, Some(field)) => write!(text, ": {kind} {field}"),
+            (_, None) => Ok(()),
+        };
         let _written = writeln!(text, ": {}", problem.message);
         if let Some(fix) = &problem.fix {
             let _written = writeln!(text, "  fix: {fix}");

@@ -1,6 +1,8 @@
 //! The `ringfence` command: argv, environment, files and the terminal, wired to the library.
 
 mod audit_file;
+#[cfg_attr(not(test), expect(dead_code, reason = "half of it is for the commands that serve"))]
+mod book;
 mod commands;
 mod error;
 mod exposed;

@@ -28,7 +28,9 @@ pub fn declared_tool(declaration: Declaration) -> Result<Arc<dyn Tool>, ToolErro
             let template = CommandTemplate::parse(command)?;
             Ok(Arc::new(CommandTool { template, declaration }))
         }
-        Runtime::Native => Err(ToolError::new("the declaration says nothing of what runs when it is called")),
+        Runtime::Native | Runtime::Server { .. } => {
+            Err(ToolError::new("the declaration says nothing of what runs when it is called"))
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! One call of a tool, and how it went.
 
+use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +22,7 @@ pub enum Asker {
 }
 
 /// One call of a tool.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Call {
     tool: Arc<str>,
     arguments: Arc<Value>,
@@ -28,7 +30,11 @@ pub struct Call {
     key: Option<String>,
     deadline: Option<Duration>,
     in_flight_wait: Duration,
+    carried: Option<Carried>,
 }
+
+/// What a call carries from whoever makes it to the tool, which alone knows what it is.
+pub(crate) type Carried = Arc<dyn Any + Send + Sync>;
 
 impl Call {
     /// A model's call of a tool.
@@ -40,7 +46,20 @@ impl Call {
             key: None,
             deadline: None,
             in_flight_wait: Duration::ZERO,
+            carried: None,
         }
+    }
+
+    /// Gives the call something to carry to the tool, such as the connection it came from. Nothing is decided by it, and a
+    /// call that is gone on with after a restart has it no more.
+    #[must_use]
+    pub fn carrying<T: Any + Send + Sync>(mut self, carried: Arc<T>) -> Self {
+        self.carried = Some(carried);
+        self
+    }
+
+    pub(crate) fn carried(&self) -> Option<Carried> {
+        self.carried.clone()
     }
 
     /// Says who asks.
@@ -102,6 +121,17 @@ impl Call {
 
     pub(crate) fn arguments(&self) -> Arc<Value> {
         Arc::clone(&self.arguments)
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("tool", &self.tool)
+            .field("arguments", &self.arguments)
+            .field("asker", &self.asker)
+            .field("key", &self.key)
+            .finish_non_exhaustive()
     }
 }
 

@@ -8,6 +8,7 @@ use ringfence_egress::Scope;
 use ringfence_policy::{Code, Grant, Limits, Refusal, StorageScope, Surface, ToolName};
 use tokio_util::sync::CancellationToken;
 
+use crate::call::Carried;
 use crate::fs::ScopedFs;
 use crate::handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets};
 use crate::network::{Connections, Reached};
@@ -35,6 +36,8 @@ pub(crate) struct Parts {
     pub(crate) limits: Limits,
     /// The idempotency key of the call, and the fence it was claimed with.
     pub(crate) key: Option<(String, Fence)>,
+    /// What whoever made the call gave it for the tool.
+    pub(crate) carried: Option<Carried>,
     /// What confined the processes that the call has started.
     pub(crate) processes: Mutex<Vec<Confinement>>,
     /// What it does on the network, from the first time it goes there.
@@ -84,6 +87,11 @@ impl Context {
     /// whatever it changes, so that a call that is made again is recognised there too.
     pub fn idempotency_key(&self) -> Option<(&str, Fence)> {
         self.0.key.as_ref().map(|(key, fence)| (key.as_str(), *fence))
+    }
+
+    /// Returns what the call carries for the tool, where it carries such a thing. See [`Call::carrying`](crate::Call::carrying).
+    pub fn carried<T: std::any::Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.0.carried.clone()?.downcast().ok()
     }
 
     /// Returns the grant, as data.

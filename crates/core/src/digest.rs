@@ -30,6 +30,15 @@ pub fn definition_digest(declaration: &Declaration) -> Result<String, String> {
     digest(declaration)
 }
 
+/// Returns the digest of any JSON value: what a server sent is pinned by it.
+///
+/// # Errors
+///
+/// The value has no canonical form.
+pub fn json_digest(value: &serde_json::Value) -> Result<String, String> {
+    digest(value)
+}
+
 /// Canonical JSON writes numbers as doubles, so that 2^53 and 2^53 + 1 would share a digest.
 fn exact(value: &serde_json::Value) -> Result<(), String> {
     const LARGEST: u64 = (1 << 53) - 1;

@@ -1,5 +1,7 @@
 //! The launcher that runs process tools in a sandbox of this machine.
 
+mod service;
+
 use std::collections::HashMap;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -14,6 +16,8 @@ use sha2::{Digest, Sha256};
 
 use crate::error::ToolError;
 use crate::port::{Confinement, Launch, Launcher, ProcessOutput};
+
+pub use service::{Running, Service, ServiceEnd};
 
 /// Runs process tools in a [`Sandbox`], confined to their grants.
 ///

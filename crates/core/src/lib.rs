@@ -78,18 +78,18 @@ pub use builder::{Missing, ToolBuildError, ToolBuilder, tool};
 pub use builtin::declared_tool;
 pub use call::{Asker, Call, Report};
 pub use context::Context;
-pub use digest::definition_digest;
+pub use digest::{definition_digest, json_digest};
 pub use error::ToolError;
 pub use event::{Event, Observer, Record};
 pub use fs::{Access, DirEntry, Existing, FileKind, FsError, HostFiles, Metadata, ScopedFs};
 pub use gate::{GateMode, judge_arguments};
 pub use handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets, SpawnOptions};
 pub use interceptor::{Intercept, Interceptor, PendingCall};
-pub use launcher::SandboxLauncher;
+pub use launcher::{Running, SandboxLauncher, Service, ServiceEnd};
 pub use network::LiveCall;
 pub use outcome::{Failure, Outcome};
 pub use parallel::Batch;
-pub use pin::{Change, PinError, PinStatus, Pins};
+pub use pin::{Change, PinError, PinStatus, Pins, compare_definitions};
 pub use pipeline::{CleanOutput, Quarantine, RawOutput, Registered, Review, scan_declaration};
 pub use port::{
     Approval, ApprovalError, ApprovalRequest, ApprovalStore, Approver, ApproverEntry, ApproverName,
@@ -100,7 +100,7 @@ pub use port::{
     SecretSource, Settled, Settlement, Standing, Store, StoreApprover, StoreError, SystemClock, TokenHash,
     Verdict, WaitingCall, Word, notice_pause,
 };
-pub use registry::{OnGaps, RegistrationError, Registry, RegistryBuilder};
+pub use registry::{Incoming, OnGaps, RegistrationError, Registry, RegistryBuilder};
 pub use ringfence_egress as egress;
 pub use ringfence_policy as policy;
 pub use ringfence_policy::{Capabilities, Code, Declaration, Grant, Personality, Refusal};

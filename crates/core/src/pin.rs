@@ -1,9 +1,12 @@
 //! Pins: the definitions somebody has accepted.
 //!
 //! A tool's digest covers its whole definition: name, description, schemas, capabilities, class, constraints, limits
-//! and what runs. A pin keeps the digest and the definition itself, so that a change can be shown, not only noticed.
+//! and what runs. Of an MCP server it covers whatever the server sent, field by field. A pin keeps the digest and the
+//! definition itself, so that a change can be shown, not only noticed.
 //!
 //! INVARIANT: a pin's digest is that of its definition; a file in which one is not is refused whole.
+
+mod server;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,6 +26,9 @@ const SHOWN: usize = 20;
 pub struct Pins {
     version: Version,
     tools: BTreeMap<ToolName, Pin>,
+    /// What servers sent, by server and then by kind and name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    servers: BTreeMap<String, BTreeMap<String, server::Known>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -51,6 +57,26 @@ pub enum PinError {
         /// Why.
         error: String,
     },
+    /// What a server sent cannot be pinned.
+    #[error("`{key}` of server `{server}` cannot be pinned: {error}")]
+    Sent {
+        /// The server.
+        server: String,
+        /// The kind and the name.
+        key: String,
+        /// Why.
+        error: String,
+    },
+    /// A digest of what a server sent is not that of its definition.
+    #[error(
+        "the pin of `{key}` of server `{server}` was edited: its digest or its name is not that of its definition"
+    )]
+    SentEdited {
+        /// The server.
+        server: String,
+        /// The kind and the name.
+        key: String,
+    },
     /// A digest is not that of its definition.
     #[error("the pin of `{0}` was edited: its digest is not that of its definition")]
     Edited(ToolName),
@@ -68,6 +94,8 @@ pub enum PinStatus {
     Changed(Vec<Change>),
     /// Nobody has accepted it yet.
     New,
+    /// Somebody has looked at this very definition and said no.
+    Rejected,
 }
 
 /// One difference between two definitions.
@@ -101,6 +129,7 @@ impl Pins {
                 return Err(PinError::Edited(tool.clone()));
             }
         }
+        pins.verify_servers()?;
         Ok(pins)
     }
 
@@ -143,12 +172,17 @@ impl Pins {
             Some(pin) if pin.digest == digest => PinStatus::Accepted,
             Some(pin) => {
                 let now = serde_json::to_value(declaration).unwrap_or_default();
-                let mut changes = Vec::new();
-                compare(&pin.definition, &now, String::new(), &mut changes);
-                PinStatus::Changed(changes)
+                PinStatus::Changed(compare_definitions(&pin.definition, &now))
             }
         }
     }
+}
+
+/// Returns where two definitions differ; empty when they do not.
+pub fn compare_definitions(old: &Value, new: &Value) -> Vec<Change> {
+    let mut changes = Vec::new();
+    compare(old, new, String::new(), &mut changes);
+    changes
 }
 
 fn compare(old: &Value, new: &Value, place: String, changes: &mut Vec<Change>) {

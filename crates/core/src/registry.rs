@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use ringfence_policy::{
-    Gap, NetworkGrant, Personality, ToolName, validate_declaration, validate_registration,
+    Decision, Declaration, Gap, Grant, NetworkGrant, Personality, ToolName, validate_declaration, validate_registration,
 };
 
 pub use builder::RegistryBuilder;
@@ -28,7 +28,7 @@ use crate::interceptor::Interceptor;
 use crate::network::{Live, LiveCall};
 use crate::outcome::Outcome;
 use crate::pin::Pins;
-use crate::pipeline::{Desk, Fit, Registered, Review, Settling, fit};
+use crate::pipeline::{Desk, Fit, Quarantine, Registered, Review, Settling, fit};
 use crate::port::{Approver, Clock, IdempotencyStore, StoreError};
 use crate::run::{Run, session_namespace};
 use crate::tool::Tool;
@@ -55,6 +55,14 @@ pub enum RegistrationError {
 
 fn listed(gaps: &[Gap]) -> String {
     gaps.iter().map(|gap| format!("{}: {}", gap.capability, gap.message)).collect::<Vec<_>>().join("; ")
+}
+
+/// A tool that somebody else has judged.
+pub struct Incoming {
+    /// The tool.
+    pub tool: Arc<dyn Tool>,
+    /// Why it may not be called yet, if so.
+    pub quarantine: Option<Quarantine>,
 }
 
 /// What a registry does with a tool that asks for more than the personality permits.
@@ -262,6 +270,72 @@ impl Registry {
             };
             Ok((next, gaps))
         })
+    }
+
+    /// Replaces all the tools of one owner at once, such as those of a server that has changed its list, and returns what was
+    /// not taken in and why. Whoever brings them has judged them: pins are not looked at.
+    pub fn replace(
+        &self,
+        owned: impl Fn(&Declaration) -> bool,
+        tools: Vec<Incoming>,
+    ) -> Vec<(ToolName, RegistrationError)> {
+        let mut refused = Vec::new();
+        let mut taken = Vec::new();
+        for incoming in tools {
+            let name = incoming.tool.declaration().name.clone();
+            match Registered::judged(incoming.tool, incoming.quarantine) {
+                Ok(registered) => taken.push((name, Arc::new(registered))),
+                Err(gaps) => refused.push((name, RegistrationError::Gaps(gaps))),
+            }
+        }
+        let replaced = self.replace_policy(|policy| {
+            let mut refused = Vec::new();
+            let mut entries = policy.entries.clone();
+            entries.retain(|_, entry| !owned(entry.registered.declaration()));
+            for (name, registered) in &taken {
+                let alike = |other: &&ToolName| ringfence_text::collide(other.as_str(), name.as_str());
+                if entries.contains_key(name) {
+                    refused.push((name.clone(), RegistrationError::Duplicate(name.clone())));
+                } else if let Some(other) = entries.keys().find(alike).cloned() {
+                    let error = RegistrationError::Collision { new: name.clone(), registered: other };
+                    refused.push((name.clone(), error));
+                } else {
+                    let fit = fit(registered, &policy.personality, &self.parts.backends);
+                    if !fit.gaps.is_empty() && self.parts.refuses_gaps {
+                        refused.push((name.clone(), RegistrationError::Gaps(fit.gaps.clone())));
+                    }
+                    let entry = Entry { registered: Arc::clone(registered), fit: Arc::new(fit) };
+                    entries.insert(name.clone(), entry);
+                }
+            }
+            let next = Policy {
+                personality: Arc::clone(&policy.personality),
+                personality_id: policy.personality_id.clone(),
+                digest: Arc::clone(&policy.digest),
+                entries,
+            };
+            Ok::<_, std::convert::Infallible>((next, refused))
+        });
+        match replaced {
+            Ok(more) => refused.extend(more),
+            Err(never) => match never {},
+        }
+        refused
+    }
+
+    /// Returns a registered tool, whether it may be called or not.
+    pub fn find(&self, name: &str) -> Option<Arc<Registered>> {
+        self.policy().entries.get(name).map(|entry| Arc::clone(&entry.registered))
+    }
+
+    /// Returns who must agree to calls of a registered tool under the personality in force.
+    pub fn decision(&self, name: &str) -> Option<Decision> {
+        self.policy().entries.get(name).map(|entry| entry.fit.decision())
+    }
+
+    /// Returns what a registered tool is granted under the personality in force.
+    pub fn granted(&self, name: &str) -> Option<Arc<Grant>> {
+        self.policy().entries.get(name).and_then(|entry| entry.fit.grant())
     }
 
     /// Puts another personality in force and returns the gaps of every registered tool under it.

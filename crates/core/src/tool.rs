@@ -22,6 +22,12 @@ pub trait Tool: Send + Sync {
     /// Runs the tool. `arguments` fit the input schema; what is returned must fit the output schema.
     fn call<'a>(&'a self, arguments: &'a Value, context: Context) -> BoxFuture<'a, Result<Value, ToolError>>;
 
+    /// Returns the part of an output that the output schema describes: all of it, unless the tool's outputs come wrapped in
+    /// something. `None` where there is nothing to check.
+    fn described<'v>(&self, output: &'v Value) -> Option<&'v Value> {
+        Some(output)
+    }
+
     /// Says whether [`Tool::reconcile`] can find anything out.
     fn reconciles(&self) -> bool {
         false

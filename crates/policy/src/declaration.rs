@@ -57,6 +57,13 @@ pub enum Runtime {
     Command(Vec<String>),
     /// Rust code of this process.
     Native,
+    /// A tool of an MCP server that runs in the sandbox.
+    Server {
+        /// What the operator calls the server.
+        server: String,
+        /// The definition as the server sent it, every field of it.
+        definition: Value,
+    },
 }
 
 /// Tools that ringfence brings along, so that a toolbox can offer them without any code.

@@ -21,18 +21,38 @@ impl<'a> Places<'a> {
     ///
     /// Where only a part of the way is written out, that part is the answer.
     pub fn tool(&self, name: &str, field: &str) -> Option<(usize, usize)> {
-        let root = self.document.get_ref();
-        let tools = root.get("tool").or_else(|| root.get("tools"))?.get_ref().as_array()?;
-        let named = |entry: &&Spanned<DeValue<'_>>| {
-            entry.get_ref().get("name").and_then(|own| own.get_ref().as_str()).is_some_and(|own| own == name)
-        };
-        let entry = tools.iter().find(named)?;
+        let entry = self.entry(["tool", "tools"], name, field)?;
         let surface = field.split('.').next().unwrap_or_default();
         let start = match entry.get_ref().get("capabilities") {
             Some(capabilities) if capabilities.get_ref().get(surface).is_some() => capabilities,
             _ => entry,
         };
         Some(self.along(start, field))
+    }
+
+    /// Returns the line and column of a field of a server, such as `command` or `tool.transfer.class`.
+    pub fn server(&self, name: &str, field: &str) -> Option<(usize, usize)> {
+        Some(self.along(self.entry(["server", "servers"], name, field)?, field))
+    }
+
+    /// Returns the line and column of a field of an agent.
+    pub fn agent(&self, name: &str, field: &str) -> Option<(usize, usize)> {
+        Some(self.along(self.entry(["agent", "agents"], name, field)?, field))
+    }
+
+    /// Returns the line and column of a field of the gateway.
+    pub fn gateway(&self, field: &str) -> Option<(usize, usize)> {
+        Some(self.along(self.document.get_ref().get("gateway")?, field))
+    }
+
+    fn entry(&self, lists: [&str; 2], name: &str, field: &str) -> Option<&Spanned<DeValue<'a>>> {
+        let root = self.document.get_ref();
+        let entries = lists.iter().find_map(|list| root.get(*list))?.get_ref().as_array()?;
+        let named = |entry: &&Spanned<DeValue<'_>>| {
+            entry.get_ref().get("name").and_then(|own| own.get_ref().as_str()).is_some_and(|own| own == name)
+        };
+        // A name that appears twice is a fault of the later entry.
+        if field == "name" { entries.iter().rfind(named) } else { entries.iter().find(named) }
     }
 
     /// Returns the line and column of a field of the personality, such as `fs_reach.read`.
@@ -64,6 +84,20 @@ fs_reach = { read = ["/srv"] }
 name = "grep"
 command = ["rg"]
 capabilities = { process = { allow = ["rg"] } }
+
+[gateway]
+listen = "127.0.0.1:1"
+
+[[server]]
+name = "git"
+secrets = { A = "b" }
+capabilities = { secrets = ["b"] }
+[server.tool.push]
+class = "write"
+
+[[agent]]
+name = "a"
+tools = ["x"]
 "#;
 
     #[test]
@@ -78,6 +112,13 @@ capabilities = { process = { allow = ["rg"] } }
             (places.personality("fs_reach.read"),     Some((3, 21))),
             (places.personality("fs_reach.write"),    Some((3, 12))),
             (places.personality("network"),           Some((2, 1))),
+            (places.gateway("listen"),                Some((11, 10))),
+            (places.server("git", "secrets"),         Some((15, 11))),
+            (places.server("git", "capabilities.secrets"), Some((16, 28))),
+            (places.server("git", "tool.push.class"), Some((18, 9))),
+            (places.server("git", "command"),         Some((13, 1))),
+            (places.agent("a", "tools"),              Some((22, 9))),
+            (places.agent("b", "tools"),              None),
         ];
         for (number, (found, wanted)) in cases.into_iter().enumerate() {
             assert_eq!(found, wanted, "case {number}");

@@ -1,6 +1,6 @@
 //! The name of a tool.
 //!
-//! INVARIANT: a `ToolName` is 1 to 64 characters of `A-Z a-z 0-9 _ . -`, so it needs no quoting on any wire.
+//! INVARIANT: a `ToolName` is 1 to 128 characters of `A-Z a-z 0-9 _ . -`, so it needs no quoting on any wire.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,11 +20,16 @@ impl ToolName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Wraps a text that another type has found to be legal.
+    pub(crate) fn legal(text: Arc<str>) -> Self {
+        Self(text)
+    }
 }
 
 /// A text that cannot name a tool.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("tool name `{0}` is not 1 to 64 characters of letters, digits, `_`, `.` and `-`")]
+#[error("tool name `{0}` is not 1 to 128 characters of letters, digits, `_`, `.` and `-`")]
 pub struct ToolNameError(String);
 
 impl FromStr for ToolName {
@@ -32,7 +37,7 @@ impl FromStr for ToolName {
 
     fn from_str(text: &str) -> Result<Self, ToolNameError> {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-        if (1..=64).contains(&text.len()) && text.bytes().all(legal) {
+        if (1..=128).contains(&text.len()) && text.bytes().all(legal) {
             Ok(Self(text.into()))
         } else {
             Err(ToolNameError(text.chars().take(80).collect()))

@@ -1,4 +1,4 @@
-//! A toolbox file: a personality and its tools, as TOML or as JSON of the same shape.
+//! A toolbox file: a personality, its tools and its MCP servers, as TOML or as JSON of the same shape.
 //!
 //! Reading is strict: an unknown or a duplicate key is an error that names the key and its place. What a schema
 //! file or a variable adds comes from the caller, because this crate touches nothing.
@@ -6,11 +6,12 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::expand::expand_text;
 use crate::json::line_and_column;
 use crate::{
-    Builtin, Capabilities, Constraints, Declaration, Gap, Idempotency, JsonLimits, Limits, NetworkCeiling,
-    PathError, PathPattern, Personality, Private, Risk, Runtime, SafetyClass, ToolName, Variables,
-    parse_json,
+    AgentEntry, Builtin, Capabilities, Constraints, Declaration, EntryGap, Gap, GatewayEntry, Idempotency,
+    JsonLimits, Limits, NetworkCeiling, Personality, Private, Risk, Runtime, SafetyClass, ServerEntry, Table,
+    ToolName, Variables, parse_json,
 };
 
 /// A personality and its tools as they were written.
@@ -24,6 +25,14 @@ pub struct Toolbox {
     tools: Vec<Entry>,
     /// Whom to tell when a call waits for people.
     pub notify: Vec<Notify>,
+    /// The MCP servers behind the fence, as written.
+    #[serde(rename = "server", alias = "servers")]
+    servers: Vec<ServerEntry>,
+    /// The endpoint for agents, as written.
+    gateway: GatewayEntry,
+    /// The agents that may use it.
+    #[serde(rename = "agent", alias = "agents")]
+    pub agents: Vec<AgentEntry>,
 }
 
 /// Whom to tell when a call waits for people: a web server or a program.
@@ -201,6 +210,33 @@ impl Toolbox {
         }
         (declarations, gaps)
     }
+
+    /// Returns the servers with variables expanded, and beside them what is wrong with the others.
+    pub fn servers(&self, variables: &Variables) -> (Vec<ServerEntry>, Vec<EntryGap>) {
+        let mut servers: Vec<ServerEntry> = Vec::new();
+        let mut gaps = Vec::new();
+        for entry in &self.servers {
+            let gap = |field: &'static str, message: String, fix: &str| {
+                EntryGap::new(Table::Server, entry.name.as_str(), field, message, fix)
+            };
+            match entry.expanded(variables) {
+                Ok(server) if servers.iter().any(|other| other.name == server.name) => {
+                    let message = "another server of this file has the same name".into();
+                    gaps.push(gap("name", message, "rename one"));
+                }
+                Ok(server) => servers.push(server),
+                Err(faults) => gaps.extend(faults.into_iter().map(|(field, message)| {
+                    gap(field, message, "use ${workspace}, ${home} or ${self}, and give them values")
+                })),
+            }
+        }
+        (servers, gaps)
+    }
+
+    /// Returns the endpoint with variables expanded, and what is wrong with it.
+    pub fn gateway(&self, variables: &Variables) -> (GatewayEntry, Vec<EntryGap>) {
+        self.gateway.expanded(variables)
+    }
 }
 
 impl Entry {
@@ -239,13 +275,15 @@ impl Entry {
         let input = load("input", &self.input, default_input);
         let output = load("output", &self.output, default_output);
         let runtime = match (&self.command, self.builtin) {
-            (Some(command), None) => match command.iter().map(|part| expand(part, variables)).collect() {
-                Ok(command) => Runtime::Command(command),
-                Err(message) => {
-                    gaps.push(self.gap("command", message, "use ${workspace}, ${home} or ${self}"));
-                    Runtime::Native
+            (Some(command), None) => {
+                match command.iter().map(|part| expand_text(part, variables, as_template)).collect() {
+                    Ok(command) => Runtime::Command(command),
+                    Err(message) => {
+                        gaps.push(self.gap("command", message, "use ${workspace}, ${home} or ${self}"));
+                        Runtime::Native
+                    }
                 }
-            },
+            }
             (None, Some(builtin)) => Runtime::Builtin(builtin),
             (None, None) => {
                 let fix = "give a `command = [\"program\", …]` or a `builtin`";
@@ -287,24 +325,9 @@ impl Entry {
     }
 }
 
-/// Replaces `${workspace}`, `${home}` and `${self}` in an argument of a command, wherever they stand.
-///
-/// Braces of the value are doubled, so that a folder name is never read as a place for a value.
-fn expand(text: &str, variables: &Variables) -> Result<String, String> {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        let (name, after) =
-            after.split_once('}').ok_or_else(|| format!("`{text}` has `${{` without `}}`"))?;
-        let variable: PathPattern =
-            format!("${{{name}}}").parse().map_err(|error: PathError| error.to_string())?;
-        let value = variable.expand(variables).map_err(|error| error.to_string())?;
-        out.push_str(before);
-        out.push_str(&value.as_str().replace('{', "{{").replace('}', "}}"));
-        rest = after;
-    }
-    out.push_str(rest);
-    Ok(out)
+/// Braces of a value are doubled, so that a folder name is never read as a place for an argument.
+fn as_template(value: &str) -> String {
+    value.replace('{', "{{").replace('}', "}}")
 }
 
 fn builtin_schemas(builtin: Builtin) -> (Value, Value) {

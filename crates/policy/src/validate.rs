@@ -30,8 +30,20 @@ pub struct Gap {
 ///
 /// See `Registry::register` in the `ringfence` crate, which refuses a tool with gaps.
 pub fn validate_registration(declaration: &Declaration, personality: &Personality) -> Vec<Gap> {
-    let mut gaps = Gaps { tool: &declaration.name, found: validate_declaration(declaration) };
-    let Some(capabilities) = &declaration.capabilities else { return gaps.found };
+    let mut gaps = validate_declaration(declaration);
+    if let Some(capabilities) = &declaration.capabilities {
+        gaps.extend(capability_gaps(&declaration.name, capabilities, personality));
+    }
+    gaps
+}
+
+/// Returns the gaps between capabilities and a personality; `name` says whose they are.
+pub(crate) fn capability_gaps(
+    name: &ToolName,
+    capabilities: &Capabilities,
+    personality: &Personality,
+) -> Vec<Gap> {
+    let mut gaps = Gaps { tool: name, found: Vec::new() };
     gaps.network(capabilities, personality);
     if let Some(reach) = &capabilities.fs_reach {
         gaps.paths(reach, personality);
@@ -222,7 +234,7 @@ impl Gaps<'_> {
 
     fn runtime(&mut self, declaration: &Declaration, capabilities: &Capabilities) {
         match &declaration.runtime {
-            Runtime::Native => {}
+            Runtime::Native | Runtime::Server { .. } => {}
             Runtime::Command(command) => match CommandTemplate::parse(command) {
                 Err(error) => self.push("command", error.to_string(), "correct the command".into()),
                 Ok(template) => self.command(&template, declaration, capabilities),

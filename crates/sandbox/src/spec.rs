@@ -28,6 +28,7 @@ pub struct Spec {
     pub(crate) named: Vec<PathBuf>,
     pub(crate) skip_missing: bool,
     pub(crate) network: Network,
+    pub(crate) service: bool,
 }
 
 /// A path inside the sandbox with everything below it.
@@ -86,7 +87,14 @@ impl Spec {
             named: Vec::new(),
             skip_missing: false,
             network: Network::Loopback,
+            service: false,
         }
+    }
+
+    /// Lets it run for as long as it is asked things: time, processor time and output have no default limits.
+    pub const fn service(mut self) -> Self {
+        self.service = true;
+        self
     }
 
     /// Sets the name it is called by, which is its first argument; its path where none is set.

@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 #[must_use = "streams do nothing until a sandbox runs a command with them"]
 pub struct Streams<'a> {
     pub(crate) input: Input,
+    pub(crate) output: Option<OwnedFd>,
     pub(crate) observer: Option<Observer<'a>>,
     pub(crate) leash: Option<OwnedFd>,
     pub(crate) gate: Option<Opener<'a>>,
@@ -56,6 +57,13 @@ impl<'a> Streams<'a> {
     /// Lets the command read from this descriptor.
     pub fn input_from(mut self, descriptor: OwnedFd) -> Self {
         self.input = Input::Descriptor(descriptor);
+        self
+    }
+
+    /// Lets the command write its standard output to this pipe, past us: no limit counts it, and whoever reads the other end
+    /// decides how fast it goes.
+    pub fn output_to(mut self, pipe: OwnedFd) -> Self {
+        self.output = Some(pipe);
         self
     }
 

@@ -32,7 +32,12 @@ pub(crate) fn run(args: &CheckArgs, place: &Place, out: &mut dyn Write) -> Resul
     if !args.json {
         let count = loaded.declarations.len();
         let fit = if count == 1 { "tool fits" } else { "tools fit" };
-        writeln!(out, "{}: {count} {fit}", place.policy.display())?;
+        let servers = match loaded.servers.len() {
+            0 => String::new(),
+            1 => ", 1 server".to_owned(),
+            more => format!(", {more} servers"),
+        };
+        writeln!(out, "{}: {count} {fit}{servers}", place.policy.display())?;
     }
     Ok(Exit::Done)
 }

@@ -111,6 +111,65 @@ capabilities = {}
 }
 
 #[test]
+fn servers_agents_and_the_gateway_have_places_too() {
+    let bench = Bench::new().file(
+        "ringfence.toml",
+        r#"
+[personality]
+tools = ["git_status", "git__git_log"]
+fs_reach = { read = ["${workspace}"] }
+
+[[server]]
+name = "git"
+command = ["uvx", "mcp-server-git"]
+capabilities = { fs_reach = { read = ["${workspace}"] } }
+"#,
+    );
+    insta::assert_snapshot!(bench.ringfence(&["check"]), @"
+    ringfence.toml: 0 tools fit, 1 server
+    exit 0
+    ");
+    let bench = bench.file(
+        "ringfence.toml",
+        r#"
+[[server]]
+name = "git"
+directory = "${workspace}"
+capabilities = { network = { allow = ["a.example"] } }
+[server.tool.push]
+class = "write"
+
+[[server]]
+name = "git"
+
+[gateway]
+listen = "0.0.0.0:7117"
+
+[[agent]]
+name = "one"
+token = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+tools = ["hg__status"]
+"#,
+    );
+    insta::assert_snapshot!(bench.ringfence(&["check"]), @r#"
+    ringfence.toml:4:13: server `git` directory: the folder `[W]` is not granted
+      fix: add it to the server's fs_reach.read and to that of the personality, or leave it out
+    ringfence.toml:5:28: server `git` capabilities.network: host `a.example` is not covered by the personality
+      fix: add "a.example" to the personality's network.allow, or drop it from allowedHosts
+    ringfence.toml:7:9: server `git` tool.push.class: CLASS_UNDERSTATED: class `write` is lower than the server's capabilities imply (`network`)
+      fix: set class = "network" or higher, or leave it out
+    ringfence.toml:10:8: server `git` name: another server of this file has the same name
+      fix: rename one
+    ringfence.toml:13:10: gateway listen: `0.0.0.0:7117` is not a loopback address, and there is no `tls`
+      fix: give `tls = { certificate = …, key = … }`, or listen on 127.0.0.1
+    ringfence.toml:18:9: agent `one` tools: `hg__status` is neither `server__tool` nor a tool of this file
+      fix: write the name of a [[server]], `__` and the tool's name
+    exit 4
+    "#);
+    insta::assert_snapshot!(bench.ringfence(&["check", "--json"]).lines().next().unwrap_or_default(), @r#"{"line":4,"column":13,"table":"server","tool":"git","capability":"directory","message":"the folder `[W]` is not granted","fix":"add it to the server's fs_reach.read and to that of the personality, or leave it out"}"#);
+}
+
+#[test]
 fn a_hostile_description_is_a_problem_until_somebody_accepts_it() {
     let bench = Bench::new().file(
         "ringfence.toml",

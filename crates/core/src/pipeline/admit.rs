@@ -118,7 +118,7 @@ impl Desk<'_> {
             arguments: Arc::clone(arguments),
             deadline: self.deadline(call, fit),
             checks: Checks::of(registered, fit),
-            context: self.context(registered, fit, grant, key.as_ref().and_then(HeldKeys::name)),
+            context: self.context(call, registered, fit, grant, key.as_ref().and_then(HeldKeys::name)),
             keep: kept_for(registered.class, self.parts.keep_keys),
         };
         Ok(Admission::Admitted { call: admitted, reservation, key })
@@ -172,6 +172,7 @@ impl Desk<'_> {
     /// Makes what the tool's code receives.
     pub(super) fn context(
         &self,
+        call: &Call,
         registered: &Registered,
         fit: &Fit,
         grant: Arc<Grant>,
@@ -187,6 +188,7 @@ impl Desk<'_> {
             registry: Arc::clone(self.parts),
             limits: fit.limits,
             key: key.map(|(key, fence)| (key.to_owned(), fence)),
+            carried: call.carried(),
             processes: Mutex::default(),
             reached: OnceLock::new(),
         })

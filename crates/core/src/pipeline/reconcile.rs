@@ -137,7 +137,7 @@ impl Desk<'_> {
             return Err(key.in_doubt());
         }
         let grant = self.granted(registered, fit)?;
-        let context = self.context(registered, fit, grant, Some((key.key(), fence)));
+        let context = self.context(call, registered, fit, grant, Some((key.key(), fence)));
         let asked = AssertUnwindSafe(async { registered.tool.reconcile(arguments, context).await });
         let asked = tokio::time::timeout(self.deadline(call, fit), asked.catch_unwind());
         let Ok(Ok(Ok(found))) = self.unless_cancelled(asked).await? else { return Err(key.in_doubt()) };

@@ -46,6 +46,14 @@ pub struct Quarantine {
 impl Registered {
     /// Takes a tool in. What is wrong with it is returned all at once.
     pub(crate) fn new(tool: Arc<dyn Tool>, pins: Option<&Pins>) -> Result<Self, Vec<Gap>> {
+        let mut registered = Self::judged(tool, None)?;
+        registered.quarantine =
+            quarantine(registered.tool.declaration(), &registered.digest, &registered.scan, pins);
+        Ok(registered)
+    }
+
+    /// Takes a tool in that somebody else has judged.
+    pub(crate) fn judged(tool: Arc<dyn Tool>, quarantine: Option<Quarantine>) -> Result<Self, Vec<Gap>> {
         let declaration = tool.declaration();
         let mut gaps = Vec::new();
         let mut schema = |field: &'static str, document| match Schema::compile(document) {
@@ -75,7 +83,6 @@ impl Registered {
             (Some(input), Some(output), Ok(digest)) => {
                 let class = declaration.class();
                 let scan = scan_declaration(declaration);
-                let quarantine = quarantine(declaration, &digest, &scan, pins);
                 Ok(Self { scan, quarantine, input, output, class, digest: digest.into(), tool })
             }
             _ => Err(gaps),
@@ -149,6 +156,7 @@ fn quarantine(
             (format!("the definition of `{name}` looks hostile{found}"), Vec::new())
         }
         Some(PinStatus::New) => (format!("the definition of `{name}` was not accepted yet"), Vec::new()),
+        Some(PinStatus::Rejected) => (format!("the definition of `{name}` was rejected"), Vec::new()),
         Some(PinStatus::Accepted) | None => return None,
     };
     let hint = format!(
@@ -199,6 +207,10 @@ pub(crate) fn fit(registered: &Registered, personality: &Personality, backends: 
 }
 
 impl Fit {
+    pub(crate) const fn decision(&self) -> Decision {
+        self.decision
+    }
+
     pub(crate) fn grant(&self) -> Option<Arc<Grant>> {
         self.grant.as_ref().ok().cloned()
     }

@@ -140,10 +140,10 @@ impl Checks {
         raw.measure()
             .map_err(|error| Failure::coded(Code::LimitExceeded, format!("the output is {error}")))?;
         let output = raw.clean();
-        self.registered
-            .output
-            .check(output.value())
-            .map_err(|violation| Failure::coded(Code::OutputInvalid, violation))?;
+        if let Some(described) = self.registered.tool.described(output.value()) {
+            let checked = self.registered.output.check(described);
+            checked.map_err(|violation| Failure::coded(Code::OutputInvalid, violation))?;
+        }
         Ok(match self.limit {
             Some(limit) => output.limited(limit),
             None => output,

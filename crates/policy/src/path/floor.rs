@@ -367,6 +367,11 @@ const ENTRIES: &[FloorEntry] = &[
     both(Machine, "/run/secrets"),
     both(Store, ".ringfence"),
     both(Store, ".cache/ringfence"),
+    both(Store, ".local/state/ringfence"),
+    writes(Store, "ringfence.toml"),
+    writes(Store, "ringfence.pins.json"),
+    writes(Store, "ringfence.pins.lock"),
+    writes(Store, "ringfence.seen.json"),
 ];
 
 #[cfg(test)]
@@ -418,6 +423,10 @@ mod tests {
             ("/proc/cpuinfo",              Read,  &["/proc"],                          false),
             ("/var/run/docker.sock",       Write, &["/var"],                           true),
             ("/w/.ringfence/audit.db",     Read,  &["/w"],                             true),
+            ("/w/ringfence.toml",          Read,  &["/w"],                             false),
+            ("/w/ringfence.toml",          Write, &["/w"],                             true),
+            ("/w/a/Ringfence.Pins.json",   Write, &["/w"],                             true),
+            ("/w/.local/state/ringfence/servers/a/pins.json", Read, &["/w"],           true),
             ("/",                          Read,  &["/"],                              false),
         ];
         for (path, direction, named, denied) in cases {

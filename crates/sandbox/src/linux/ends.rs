@@ -19,7 +19,8 @@ pub(crate) struct Ends {
 /// What stays here.
 pub(crate) struct Ours {
     pub(crate) input: Feed,
-    pub(crate) output: OwnedFd,
+    /// Absent where the command writes past us.
+    pub(crate) output: Option<OwnedFd>,
     /// A terminal has one stream for both.
     pub(crate) error: Option<OwnedFd>,
 }
@@ -41,12 +42,23 @@ pub(crate) struct Feed {
 const END_OF_TRANSMISSION: u8 = 4;
 
 impl Ends {
-    pub(crate) fn new(input: Input, terminal: bool) -> Result<Self, Errno> {
-        if terminal { Self::terminal(input) } else { Self::pipes(input) }
+    pub(crate) fn new(input: Input, output: Option<OwnedFd>, terminal: bool) -> Result<Self, Errno> {
+        match output {
+            // A terminal has one stream for everything.
+            Some(_) if terminal => Err(Errno::INVAL),
+            None if terminal => Self::terminal(input),
+            output => Self::pipes(input, output),
+        }
     }
 
-    fn pipes(input: Input) -> Result<Self, Errno> {
-        let (output, their_output) = pipe_with(PipeFlags::CLOEXEC)?;
+    fn pipes(input: Input, past_us: Option<OwnedFd>) -> Result<Self, Errno> {
+        let (output, their_output) = match past_us {
+            Some(pipe) => (None, only_written(pipe)?),
+            None => {
+                let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
+                (Some(ours), theirs)
+            }
+        };
         let (error, their_error) = pipe_with(PipeFlags::CLOEXEC)?;
         let (their_input, feed) = match input {
             Input::Nothing => (null()?, Feed::default()),
@@ -57,7 +69,7 @@ impl Ends {
                 (theirs, Feed { to: Some(ours), rest, from: None, end: None })
             }
         };
-        for end in [&output, &error] {
+        for end in output.iter().chain([&error]) {
             fcntl_setfl(end, OFlags::NONBLOCK)?;
         }
         let ours = Ours { input: feed, output, error: Some(error) };
@@ -90,7 +102,7 @@ impl Ends {
         let again = |descriptor: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(descriptor, 3);
         let feed = Feed { to: Some(again(&ours)?), rest, from, end: Some(END_OF_TRANSMISSION) };
         let theirs = [again(&theirs)?, again(&theirs)?, theirs];
-        Ok(Self { theirs, ours: Ours { input: feed, output: ours, error: None } })
+        Ok(Self { theirs, ours: Ours { input: feed, output: Some(ours), error: None } })
     }
 
     pub(crate) fn borrowed(&self) -> [BorrowedFd<'_>; 3] {
@@ -101,6 +113,13 @@ impl Ends {
     pub(crate) fn into_ours(self) -> Ours {
         self.ours
     }
+}
+
+/// Anything but a pipe that can only be written to is more than a place for output.
+fn only_written(pipe: OwnedFd) -> Result<OwnedFd, Errno> {
+    let kind = FileType::from_raw_mode(fstat(&pipe)?.st_mode);
+    let write_only = fcntl_getfl(&pipe)? & OFlags::RWMODE == OFlags::WRONLY;
+    if kind == FileType::Fifo && write_only { Ok(pipe) } else { Err(Errno::INVAL) }
 }
 
 fn null() -> Result<OwnedFd, Errno> {

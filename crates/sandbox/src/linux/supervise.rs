@@ -102,8 +102,7 @@ pub(crate) fn watch(
     // Whoever takes the output may keep us waiting; the deadline does not wait.
     let _watchdog =
         observer.as_ref().and(bounds.deadline).map(|deadline| Watchdog::new(process.pidfd(), deadline));
-    let Ours { mut input, output, mut error } = streams;
-    let mut output = Some(output);
+    let Ours { mut input, mut output, mut error } = streams;
     let mut captures = [(Capture::default(), 0), (Capture::default(), 0)];
     let keep = if observer.is_some() { Keep::No } else { Keep::Yes };
     let (mut timed_out, mut over, mut cut) = (false, false, false);

@@ -125,7 +125,7 @@ impl Plan {
     /// The specification contradicts itself, as with a working directory that is not granted.
     pub fn new(spec: &Spec, seen: &Seen) -> Result<Self, SandboxError> {
         let base = base(&seen.platform, spec.terminal);
-        let limits = with_defaults(&spec.limits);
+        let limits = with_defaults(&spec.limits, spec.service);
         let mut layout = Layout::over(&base);
         // First, so that a granted folder below it is mounted inside it.
         layout.entries.push(Entry::Scratch {
@@ -235,8 +235,12 @@ fn find_inside(path: &Path) -> PathBuf {
     }
 }
 
-fn with_defaults(limits: &Limits) -> Limits {
-    let default = default_limits();
+fn with_defaults(limits: &Limits, service: bool) -> Limits {
+    let default = if service {
+        Limits { wall: None, cpu: None, output: None, ..default_limits() }
+    } else {
+        default_limits()
+    };
     Limits {
         wall: limits.wall.or(default.wall),
         cpu: limits.cpu.or(default.cpu),

@@ -1,0 +1,87 @@
+//! Files that are replaced whole or not at all, and the lock under which that happens.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::error::CommandError;
+
+/// How long a lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(3);
+
+/// The right to write; it ends when this is dropped.
+///
+/// The lock file stays: removing it would let two processes lock two files of one name.
+#[derive(Debug)]
+pub(crate) struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
+
+impl Lock {
+    /// Waits for the right to write.
+    pub(crate) fn of(path: &Path) -> Result<Self, CommandError> {
+        Self::within(path, PATIENCE)
+    }
+
+    /// The same, for so long at most.
+    pub(crate) fn within(path: &Path, patience: Duration) -> Result<Self, CommandError> {
+        let failed = |error| failed("lock", path, error);
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(false).mode(0o600).open(path).map_err(failed)?;
+        let start = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self(file)),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+                Err(TryLockError::WouldBlock) if start.elapsed() > patience => {
+                    return Err(failed(std::io::Error::other("another process holds the lock")));
+                }
+                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            }
+        }
+    }
+}
+
+/// Replaces a file: whoever reads it finds the old text or the new one, also after a crash.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), CommandError> {
+    let beside = unique_beside(path);
+    let written = write_through(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    if let Err(error) = written {
+        let _removed = std::fs::remove_file(&beside);
+        return Err(failed("write", path, error));
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(parent).and_then(|folder| folder.sync_all()).map_err(|error| failed("write", path, error))
+}
+
+/// Makes a folder that nobody else may look into, or checks that it is one.
+pub(crate) fn private_folder(path: &Path) -> Result<(), CommandError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|error| failed("make", path, error))?;
+    let metadata = path.symlink_metadata().map_err(|error| failed("read", path, error))?;
+    if !metadata.is_dir() || metadata.permissions().mode() & 0o022 != 0 {
+        let error = std::io::Error::other("it is not a folder that only you may write to");
+        return Err(failed("use", path, error));
+    }
+    Ok(())
+}
+
+fn write_through(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// A name that no other process and no other thread uses.
+pub(crate) fn unique_beside(path: &Path) -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}-{}.new", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+    name.into()
+}
+
+fn failed(verb: &'static str, path: &Path, error: std::io::Error) -> CommandError {
+    CommandError::File { verb, path: path.to_path_buf(), error, hint: None }
+}

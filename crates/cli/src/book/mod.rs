@@ -1,0 +1,182 @@
+//! The pin book: what was accepted of MCP servers, and what was seen and waits for a person.
+//!
+//! Two files: the pins, which decide, and what was seen, which only informs. They lie beside the policy, or where there is none
+//! in the user's state folder, one for each server.
+//!
+//! INVARIANT: each file is replaced whole or not at all, and by one process at a time, so that many may write at once. A pin file
+//! that cannot be trusted stops everything; a file of what was seen that cannot be read is an error of `ringfence pins` alone.
+
+mod file;
+mod seen;
+
+use std::path::{Path, PathBuf};
+
+use ringfence::policy::ServerName;
+use ringfence::{PinStatus, Pins};
+use serde_json::Value;
+
+use crate::error::CommandError;
+use crate::load::read_text;
+
+pub(crate) use file::{Lock, replace};
+pub(crate) use seen::{Seen, SeenFile};
+
+/// How much of one server is pinned at most, so that no server fills the file of all.
+const MAX_SERVER: usize = 4 << 20;
+/// How large a file of what was seen may be.
+const MAX_SEEN: usize = 8 << 20;
+
+/// Where the pins of servers are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Book {
+    pins: PathBuf,
+    seen: PathBuf,
+    lock: PathBuf,
+}
+
+impl Book {
+    /// Returns the book beside a policy file.
+    pub(crate) fn beside(policy: &Path) -> Self {
+        let beside = |extension: &str| policy.with_extension(extension);
+        Self { pins: beside("pins.json"), seen: beside("seen.json"), lock: beside("pins.lock") }
+    }
+
+    /// Returns the book of one server that has no policy file, in the state folder of the user.
+    pub(crate) fn of_server(name: &ServerName) -> Result<Self, CommandError> {
+        let folder = state_folder()?.join("servers").join(name.as_str());
+        file::private_folder(&folder)?;
+        let inside = |file: &str| folder.join(file);
+        Ok(Self { pins: inside("pins.json"), seen: inside("seen.json"), lock: inside("pins.lock") })
+    }
+
+    /// Reads the pins. A pin file that cannot be trusted stops everything.
+    pub(crate) fn read_pins(&self) -> Result<Pins, CommandError> {
+        Ok(self.existing_pins()?.unwrap_or_default())
+    }
+
+    /// The same; nothing where there is no file.
+    pub(crate) fn existing_pins(&self) -> Result<Option<Pins>, CommandError> {
+        let Some(text) = read_if_there(&self.pins)? else { return Ok(None) };
+        Pins::from_json(&text).map(Some).map_err(|error| CommandError::Input {
+            message: format!("`{}`: {error}", self.pins.display()),
+            hint: Some("restore the file, or remove it and accept the tools anew"),
+        })
+    }
+
+    /// Reads what was seen and not accepted.
+    pub(crate) fn read_seen(&self) -> Result<SeenFile, CommandError> {
+        let Some(text) = read_if_there(&self.seen)? else { return Ok(SeenFile::default()) };
+        SeenFile::from_json(&text).map_err(|error| CommandError::Input {
+            message: format!("`{}`: {error}", self.seen.display()),
+            hint: Some("remove the file: it is written anew when a server is started"),
+        })
+    }
+
+    /// Changes the pins while nobody else does.
+    pub(crate) fn change_pins<T>(
+        &self,
+        change: impl FnOnce(&mut Pins) -> Result<T, CommandError>,
+    ) -> Result<T, CommandError> {
+        let _lock = Lock::of(&self.lock)?;
+        let mut pins = self.read_pins()?;
+        let done = change(&mut pins)?;
+        replace(&self.pins, &pins.to_json())?;
+        Ok(done)
+    }
+
+    /// Changes what was seen while nobody else does, and the pins with it where `change` says so.
+    pub(crate) fn change<T>(
+        &self,
+        change: impl FnOnce(&mut Pins, &mut SeenFile) -> Result<T, CommandError>,
+    ) -> Result<T, CommandError> {
+        let _lock = Lock::of(&self.lock)?;
+        let (mut pins, mut seen) = (self.read_pins()?, self.read_seen()?);
+        let before = pins.clone();
+        let done = change(&mut pins, &mut seen)?;
+        if pins != before {
+            replace(&self.pins, &pins.to_json())?;
+        }
+        replace(&self.seen, &seen.to_json())?;
+        Ok(done)
+    }
+
+    /// Reads the pins, for whoever serves.
+    pub(crate) fn pins(&self) -> Result<Pins, String> {
+        self.read_pins().map_err(|error| error.to_string())
+    }
+
+    /// Accepts definitions of a server, by key, and replaces what was seen of one kind of it and is not accepted.
+    ///
+    /// Only what nobody has judged yet is accepted this way: where somebody has pinned or rejected something else in the
+    /// meantime, nothing is.
+    pub(crate) fn keep(
+        &self,
+        server: &str,
+        kind: &str,
+        accepted: &[(String, Value)],
+        seen: &[Seen],
+    ) -> Result<(), String> {
+        let failed = |error: CommandError| error.to_string();
+        let _lock = Lock::of(&self.lock).map_err(failed)?;
+        let mut pins = self.pins()?;
+        let before = pins.clone();
+        for (key, definition) in accepted {
+            match pins.server_status(server, key, definition) {
+                PinStatus::Accepted => {}
+                PinStatus::New => {
+                    pins.accept_definition(server, key, definition).map_err(|error| error.to_string())?;
+                }
+                PinStatus::Changed(_) | PinStatus::Rejected => {
+                    return Err(format!("`{key}` of server `{server}` was pinned otherwise in the meantime"));
+                }
+            }
+        }
+        let size: usize = pins.server_definitions(server).map(|(_, _, own)| own.to_string().len()).sum();
+        if pins != before && size > MAX_SERVER {
+            return Err(format!("the definitions of server `{server}` are larger than 4 MiB"));
+        }
+        self.keep_seen(server, kind, seen);
+        if pins != before {
+            replace(&self.pins, &pins.to_json()).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Writes down what was seen, as far as that is possible: no call depends on it.
+    fn keep_seen(&self, server: &str, kind: &str, seen: &[Seen]) {
+        let read = self.read_seen();
+        let was_corrupt = read.is_err();
+        let mut file = read.unwrap_or_default();
+        if !file.replace_kind(server, kind, seen) && !was_corrupt {
+            return;
+        }
+        let mut text = file.to_json();
+        if text.len() > MAX_SEEN {
+            file.forget_server(server);
+            text = file.to_json();
+        }
+        let _written = replace(&self.seen, &text);
+    }
+}
+
+fn read_if_there(path: &Path) -> Result<Option<String>, CommandError> {
+    // A link to nowhere is there: it is an error, not an empty book.
+    if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    read_text(path, None).map(Some)
+}
+
+/// Returns the folder in which ringfence keeps what must outlive a run.
+fn state_folder() -> Result<PathBuf, CommandError> {
+    let absolute =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let folder = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    folder.map(|folder| folder.join("ringfence")).ok_or_else(|| CommandError::Input {
+        message: "there is neither a home folder nor XDG_STATE_HOME, so pins have no place".into(),
+        hint: Some("set HOME, or name a policy file with --policy FILE"),
+    })
+}
+
+#[cfg(test)]
+mod tests;

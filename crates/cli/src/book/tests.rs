@@ -1,0 +1,131 @@
+//! The book under many writers, and with files that are not what they should be.
+
+use ringfence::PinStatus;
+use serde_json::json;
+
+use super::*;
+
+fn echo(description: &str) -> Value {
+    json!({"name": "echo", "description": description})
+}
+
+fn seen(name: &str, description: &str) -> Seen {
+    let definition = json!({"name": name, "description": description});
+    Seen {
+        key: format!("tool:{name}"),
+        digest: ringfence::json_digest(&definition).unwrap(),
+        definition,
+        why: "nobody has accepted it yet".into(),
+        verdict: "accept".into(),
+        renamed_from: None,
+    }
+}
+
+fn book() -> (tempfile::TempDir, Book) {
+    let folder = tempfile::tempdir().unwrap();
+    let book = Book::beside(&folder.path().join("ringfence.toml"));
+    (folder, book)
+}
+
+#[test]
+fn many_may_write_at_once_and_nothing_is_lost() {
+    let (folder, book) = book();
+    std::thread::scope(|scope| {
+        for writer in 0..16 {
+            let book = book.clone();
+            scope.spawn(move || {
+                for round in 0..5 {
+                    let name = format!("t{writer}-{round}");
+                    let definition = json!({"name": name});
+                    let server = format!("s{}", writer % 3);
+                    book.keep(&server, "tool", &[(format!("tool:{name}"), definition)], &[]).unwrap();
+                    let other = format!("w{writer}");
+                    book.keep(&other, "tool", &[], &[seen("echo", &format!("{round}"))]).unwrap();
+                }
+            });
+        }
+    });
+    let pins = book.pins().unwrap();
+    assert_eq!(pins.servers().map(|server| pins.server_definitions(server).count()).sum::<usize>(), 80);
+    let kept = book.read_seen().unwrap();
+    assert_eq!(kept.servers().count(), 16);
+    assert!(kept.servers().all(|server| kept.of(server).all(|own| own.definition["description"] == "4")));
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["ringfence.pins.json", "ringfence.pins.lock", "ringfence.seen.json"]);
+}
+
+#[test]
+fn only_what_nobody_has_judged_is_accepted_at_first_sight() {
+    let (_folder, book) = book();
+    let accept = |description: &str| book.keep("s", "tool", &[("tool:echo".into(), echo(description))], &[]);
+    accept("one").unwrap();
+    accept("one").unwrap();
+    assert!(accept("two").unwrap_err().contains("pinned otherwise"));
+    assert_eq!(book.pins().unwrap().server_status("s", "tool:echo", &echo("one")), PinStatus::Accepted);
+    book.change_pins(|pins| {
+        pins.reject_definition("s", "tool:echo", &echo("one")).unwrap();
+        Ok(())
+    })
+    .unwrap();
+    assert!(accept("one").is_err());
+    // One that cannot be accepted takes the others with it.
+    let both = [("tool:echo".to_owned(), echo("two")), ("tool:other".to_owned(), echo("x"))];
+    assert!(book.keep("s", "tool", &both, &[]).is_err());
+    assert_eq!(book.pins().unwrap().server_status("s", "tool:echo", &echo("two")), PinStatus::New);
+    let huge = [("tool:echo".to_owned(), echo(&"x".repeat(5 << 20)))];
+    assert!(book.keep("s", "tool", &huge, &[]).unwrap_err().contains("4 MiB"));
+}
+
+#[test]
+fn what_was_seen_is_replaced_by_kind() {
+    let (_folder, book) = book();
+    let greeting = Seen { key: "prompt:echo".into(), ..seen("echo", "prompt") };
+    book.keep("s", "prompt", &[], std::slice::from_ref(&greeting)).unwrap();
+    book.keep("s", "tool", &[], &[seen("echo", "one"), seen("other", "one")]).unwrap();
+    book.change(|_, file| {
+        file.show("s", &seen("echo", "one"));
+        Ok(())
+    })
+    .unwrap();
+    book.keep("s", "tool", &[], &[seen("echo", "one")]).unwrap();
+    let file = book.read_seen().unwrap();
+    assert_eq!(file.of("s").map(|own| own.key.as_str()).collect::<Vec<_>>(), ["prompt:echo", "tool:echo"]);
+    assert!(file.was_shown("s", &seen("echo", "one")));
+    book.keep("s", "tool", &[], &[seen("echo", "two")]).unwrap();
+    assert!(!book.read_seen().unwrap().was_shown("s", &seen("echo", "two")));
+    book.keep("s", "tool", &[], &[]).unwrap();
+    book.keep("s", "prompt", &[], &[]).unwrap();
+    assert_eq!(book.read_seen().unwrap(), SeenFile::default());
+}
+
+#[test]
+fn a_file_that_cannot_be_trusted() {
+    let (_folder, book) = book();
+    book.keep("s", "tool", &[("tool:echo".into(), echo("one"))], &[seen("other", "one")]).unwrap();
+    let text = std::fs::read_to_string(&book.seen).unwrap();
+    for bad in ["{", &text.replace("\"one\"", "\"two\""), &text.replacen("tool:other", "tool:another", 1)] {
+        std::fs::write(&book.seen, bad).unwrap();
+        assert!(book.read_seen().is_err(), "{bad}");
+        // A call goes on, and the file is made anew.
+        book.keep("s", "tool", &[], &[seen("other", "one")]).unwrap();
+        assert_eq!(book.read_seen().unwrap().of("s").count(), 1);
+    }
+    std::fs::write(&book.pins, "{").unwrap();
+    assert!(book.pins().is_err());
+    assert!(book.keep("s", "tool", &[], &[]).is_err());
+    std::fs::remove_file(&book.pins).unwrap();
+    std::os::unix::fs::symlink("/nowhere/at/all", &book.pins).unwrap();
+    assert!(book.pins().is_err(), "a link to nowhere is not an empty book");
+}
+
+#[test]
+fn a_lock_that_is_held_is_not_waited_for_forever() {
+    let (_folder, book) = book();
+    let held = Lock::of(&book.lock).unwrap();
+    let error = Lock::within(&book.lock, std::time::Duration::from_millis(30)).unwrap_err();
+    assert!(error.to_string().contains("another process holds the lock"), "{error}");
+    drop(held);
+    Lock::within(&book.lock, std::time::Duration::from_millis(30)).unwrap();
+}

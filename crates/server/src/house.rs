@@ -1,0 +1,124 @@
+//! What all sessions share: the servers, the policy, the pins, and whoever is asked for approval.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ringfence::{Approver, Registry};
+
+use crate::book::PinBook;
+use crate::door::{Agent, Door, Room};
+use crate::session::Session;
+use crate::spec::ServerSpec;
+
+/// Makes the registry of one session: the toolbox's own tools are in it, and whoever is given is asked for approval.
+pub type MakeRegistry = dyn Fn(Arc<dyn Approver>) -> Result<Registry, String> + Send + Sync;
+
+/// Everything that stands behind the door.
+pub struct House {
+    pub(crate) servers: Vec<Arc<ServerSpec>>,
+    pub(crate) book: Arc<dyn PinBook>,
+    pub(crate) make_registry: Arc<MakeRegistry>,
+    /// Whoever is asked for approval beside the client.
+    pub(crate) people: Option<Arc<dyn Approver>>,
+    pub(crate) options: HouseOptions,
+    /// Authenticates what clients are given to bring back.
+    pub(crate) key: [u8; 32],
+    sessions: AtomicU64,
+    instance: String,
+}
+
+/// How a house is run.
+#[derive(Clone, Debug)]
+pub struct HouseOptions {
+    /// Whether agents are offered `ringfence_policy`.
+    pub policy_tool: bool,
+    /// Whether the person at the client may agree to a call that needs one person.
+    pub client_approves: bool,
+    /// How long a client has to answer a question that a call waits for.
+    pub question: Duration,
+    /// The folder that relative paths start from.
+    pub directory: Option<PathBuf>,
+    /// The name of the personality, for whoever asks.
+    pub personality: Option<String>,
+}
+
+impl Default for HouseOptions {
+    fn default() -> Self {
+        Self {
+            policy_tool: true,
+            client_approves: true,
+            question: Duration::from_secs(600),
+            directory: None,
+            personality: None,
+        }
+    }
+}
+
+/// Why a house cannot be opened.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum HouseError {
+    /// No random bytes.
+    #[error("there are no random bytes: {0}")]
+    Random(String),
+}
+
+impl House {
+    /// Puts a house together.
+    ///
+    /// # Errors
+    ///
+    /// The machine has no random bytes.
+    pub fn new(
+        servers: Vec<ServerSpec>,
+        book: Arc<dyn PinBook>,
+        make_registry: Arc<MakeRegistry>,
+        people: Option<Arc<dyn Approver>>,
+        options: HouseOptions,
+    ) -> Result<Arc<Self>, HouseError> {
+        let mut bytes = [0; 40];
+        getrandom::fill(&mut bytes).map_err(|error| HouseError::Random(error.to_string()))?;
+        let mut key = [0; 32];
+        let (first, rest) = bytes.split_at(32);
+        key.copy_from_slice(first);
+        let instance = rest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let servers = servers.into_iter().map(Arc::new).collect();
+        Ok(Arc::new(Self {
+            servers,
+            book,
+            make_registry,
+            people,
+            options,
+            key,
+            sessions: AtomicU64::new(0),
+            instance,
+        }))
+    }
+
+    /// Opens a session.
+    pub fn session(self: &Arc<Self>, agent: &Agent) -> Arc<Session> {
+        let number = self.sessions.fetch_add(1, Ordering::Relaxed) + 1;
+        Session::new(Arc::clone(self), agent.clone(), format!("mcp-{}-{number}", self.instance))
+    }
+
+    /// Returns the server whose words are passed on as if nobody stood between: the only one, without a prefix.
+    pub(crate) fn transparent(&self) -> Option<&Arc<ServerSpec>> {
+        match &self.servers[..] {
+            [only] if !only.prefixed => Some(only),
+            _ => None,
+        }
+    }
+}
+
+impl Door for Arc<House> {
+    fn open(&self, agent: &Agent) -> Arc<dyn Room> {
+        self.session(agent)
+    }
+}
+
+impl std::fmt::Debug for House {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("House").field("servers", &self.servers).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,89 @@
+//! Reading lines of bounded length.
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt};
+
+/// One line that was read.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) enum Line {
+    /// A line without its end.
+    Text(String),
+    /// A line that is longer than it may be, and was skipped.
+    TooLong,
+    /// A line that is not UTF-8.
+    NotText,
+}
+
+/// Reads lines; a line that is too long costs no more memory than one that is not.
+pub(crate) struct Lines<R> {
+    from: R,
+    line: Vec<u8>,
+    most: usize,
+}
+
+/// How much of the room for one line is kept for the next.
+const KEPT: usize = 64 << 10;
+
+impl<R: AsyncBufRead + Unpin> Lines<R> {
+    pub(crate) const fn new(from: R, most: usize) -> Self {
+        Self { from, line: Vec::new(), most }
+    }
+
+    /// Returns the next line that is not empty; nothing at the end. What stands at the end without a line end is half a
+    /// message, and is left out.
+    pub(crate) async fn next(&mut self) -> std::io::Result<Option<Line>> {
+        loop {
+            self.line.clear();
+            self.line.shrink_to(KEPT);
+            let mut too_long = false;
+            let ended = loop {
+                let available = self.from.fill_buf().await?;
+                if available.is_empty() {
+                    break false;
+                }
+                let end = available.iter().position(|byte| *byte == b'\n');
+                let piece = available.get(..end.unwrap_or(available.len())).unwrap_or_default();
+                too_long |= self.line.len() + piece.len() > self.most;
+                if !too_long {
+                    self.line.extend_from_slice(piece);
+                }
+                let used = end.map_or(available.len(), |end| end + 1);
+                self.from.consume(used);
+                if end.is_some() {
+                    break true;
+                }
+            };
+            if !ended {
+                return Ok(None);
+            }
+            if too_long {
+                return Ok(Some(Line::TooLong));
+            }
+            if self.line.last() == Some(&b'\r') {
+                self.line.pop();
+            }
+            if self.line.is_empty() {
+                continue;
+            }
+            return Ok(Some(match std::str::from_utf8(&self.line) {
+                Ok(text) => Line::Text(text.to_owned()),
+                Err(_) => Line::NotText,
+            }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn long_lines_are_skipped_and_the_next_is_read() {
+        let text = b"one\r\n\n0123456789A\ntwo\n\xff\nhalf".to_vec();
+        let mut lines = Lines::new(tokio::io::BufReader::with_capacity(4, &text[..]), 10);
+        let mut all = Vec::new();
+        while let Some(line) = lines.next().await.unwrap() {
+            all.push(line);
+        }
+        assert_eq!(all, [Line::Text("one".into()), Line::TooLong, Line::Text("two".into()), Line::NotText]);
+    }
+}

@@ -1,0 +1,151 @@
+//! What a client is told first: who answers, in which version, and what can be asked.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Session, lock};
+use crate::era::{Era, Hello, LEGACY, MODERN, SERVER};
+use crate::message::{Answer, error_code, rpc_error};
+use crate::raw::{Raw, RawObject, raw};
+use crate::upstream::connection::Connection;
+
+impl Session {
+    /// Answers a legacy client that comes.
+    pub(super) async fn initialize(self: &Arc<Self>, params: RawObject) -> Answer {
+        if let Some(why) = &self.broken {
+            return Err(rpc_error(error_code::INTERNAL, why));
+        }
+        match self.hello() {
+            Some(Hello { era: Era::Legacy, .. }) => {
+                return Err(rpc_error(error_code::INVALID_REQUEST, "the session is initialized already"));
+            }
+            // The client has asked in the modern way first and does not want to go on so.
+            Some(_) => {
+                futures_util::future::join_all(self.upstreams.iter().map(|upstream| upstream.close())).await;
+                self.ready.store(false, std::sync::atomic::Ordering::Release);
+            }
+            None => {}
+        }
+        let asked = params.text("protocolVersion").unwrap_or_default();
+        let hello = Hello::legacy(params);
+        let said = self.transparent(&hello).await?;
+        *lock(&self.hello) = Some(hello);
+        let spoken = |version: &str| LEGACY.contains(&version);
+        let newest = LEGACY.last().copied().unwrap_or_default();
+        let Some((connection, instructions)) = said else {
+            // Several servers: none of them is started before it is needed.
+            self.ready_at_once();
+            let version = if spoken(&asked) { asked.as_str() } else { newest };
+            return Ok(raw(&json!({
+                "protocolVersion": version,
+                "capabilities": self.own_capabilities(),
+                "serverInfo": own_info(),
+            })));
+        };
+        let mut result = match connection.era() {
+            Era::Legacy => connection.said(),
+            Era::Modern => translated(&connection.said(), if spoken(&asked) { &asked } else { newest }),
+        };
+        self.adapt(&mut result, instructions);
+        Ok(result.to_raw())
+    }
+
+    /// Answers a modern client that wants to know who is here.
+    pub(super) async fn discover(self: &Arc<Self>) -> Answer {
+        if let Some(why) = &self.broken {
+            return Err(rpc_error(error_code::INTERNAL, why));
+        }
+        let hello = self.hello().unwrap_or_else(|| Hello::modern(&RawObject::default()));
+        let said = self.transparent(&hello).await?;
+        let mut result = RawObject::default();
+        result.set("resultType", raw("complete"));
+        result.set("supportedVersions", raw(&[MODERN]));
+        let (capabilities, info, instructions) = match said {
+            None => (raw(&self.own_capabilities()), raw(&own_info()), None),
+            Some((connection, instructions)) => {
+                let said = connection.said();
+                let info = match connection.era() {
+                    Era::Legacy => said.get("serverInfo").map(ToOwned::to_owned),
+                    Era::Modern => {
+                        said.object("_meta").and_then(|meta| meta.get(SERVER).map(ToOwned::to_owned))
+                    }
+                };
+                let capabilities = said.get("capabilities").map(ToOwned::to_owned).unwrap_or_default();
+                (capabilities, info.unwrap_or_else(|| raw(&own_info())), instructions)
+            }
+        };
+        result.set("capabilities", capabilities);
+        self.adapt(&mut result, instructions);
+        result.set("ttlMs", raw(&0));
+        result.set("cacheScope", raw("private"));
+        result.set("_meta", raw(&json!({ SERVER: info })));
+        Ok(result.to_raw())
+    }
+
+    /// Starts the server whose words are passed on, where there is only one.
+    async fn transparent(
+        self: &Arc<Self>,
+        hello: &Hello,
+    ) -> Result<Option<(Arc<Connection>, Option<Raw>)>, Raw> {
+        let Some(_) = self.house.transparent() else { return Ok(None) };
+        let Some(upstream) = self.upstreams.first() else { return Ok(None) };
+        let failed = |why: String| rpc_error(error_code::INTERNAL, &ringfence::text::clean(&why).text);
+        let connection = upstream.connection(hello).await.map_err(|gone| failed(gone.why))?;
+        let instructions = upstream.accepted_instructions(self, &connection.said()).await;
+        Ok(Some((connection, instructions)))
+    }
+
+    /// Changes what a server says of itself to what is offered here.
+    fn adapt(&self, result: &mut RawObject, instructions: Option<Raw>) {
+        match instructions {
+            Some(text) => result.set("instructions", text),
+            None => drop(result.remove("instructions")),
+        }
+        let mut capabilities = result.object("capabilities").unwrap_or_default();
+        if capabilities.get("tools").is_some() || self.house.options.policy_tool {
+            // A definition that changes is withheld, and the client has to hear of it.
+            let mut tools = capabilities.object("tools").unwrap_or_default();
+            tools.set("listChanged", raw(&true));
+            capabilities.set("tools", tools.to_raw());
+        }
+        result.set("capabilities", capabilities.to_raw());
+    }
+
+    fn own_capabilities(&self) -> Value {
+        if self.upstreams.is_empty() {
+            return json!({ "tools": { "listChanged": true } });
+        }
+        json!({
+            "tools": { "listChanged": true },
+            "prompts": { "listChanged": true },
+            "resources": { "listChanged": true, "subscribe": true },
+            "completions": {},
+            "logging": {},
+        })
+    }
+
+    fn ready_at_once(&self) {
+        self.ready.store(true, std::sync::atomic::Ordering::Release);
+    }
+}
+
+/// Makes the answer to `initialize` from what a modern server says.
+fn translated(said: &RawObject, version: &str) -> RawObject {
+    let mut result = RawObject::default();
+    result.set("protocolVersion", raw(version));
+    let empty = || raw(&json!({}));
+    let mut capabilities = said.object("capabilities").unwrap_or_default();
+    // A legacy client sets a level, and it is passed on with each request.
+    if capabilities.get("logging").is_none() {
+        capabilities.set("logging", empty());
+    }
+    result.set("capabilities", capabilities.to_raw());
+    let info = said.object("_meta").and_then(|meta| meta.get(SERVER).map(ToOwned::to_owned));
+    result.set("serverInfo", info.unwrap_or_else(|| raw(&own_info())));
+    result
+}
+
+fn own_info() -> Value {
+    json!({ "name": "ringfence", "version": env!("CARGO_PKG_VERSION") })
+}

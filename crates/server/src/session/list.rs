@@ -1,0 +1,227 @@
+//! What is offered: the definitions that somebody has accepted, as their servers wrote them, and the toolbox's own tools.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ringfence::policy::{Declaration, Runtime};
+use ringfence::{Refusal, Registered};
+use serde_json::{Value, json};
+
+use super::{Session, lock};
+use crate::ingress::Judged;
+use crate::message::{Answer, error_code, rpc_error};
+use crate::raw::{Raw, RawObject, raw};
+use crate::upstream::Upstream;
+
+/// How many resources a session remembers the servers of.
+const MOST_RESOURCES: usize = 10_000;
+
+impl Session {
+    /// Lists the tools that can be called.
+    pub(super) async fn list_tools(self: &Arc<Self>, params: &RawObject) -> Answer {
+        if params.get("cursor").is_some() {
+            return Err(rpc_error(error_code::INVALID_PARAMS, "there is only one page"));
+        }
+        let failures = self.know_all_tools(true).await;
+        let listed: HashMap<String, Arc<Registered>> = self
+            .registry
+            .list()
+            .into_iter()
+            .map(|tool| (tool.declaration().name.to_string(), tool))
+            .collect();
+        let mut tools: Vec<Value> = Vec::new();
+        for upstream in &self.upstreams {
+            let listing = lock(&upstream.tools);
+            for one in listing.judged.iter().filter(|one| one.quarantine.is_none()) {
+                let Some(own) = one.definition.get("name").and_then(Value::as_str) else { continue };
+                let name = upstream.spec.offered(own);
+                if self.admits(&upstream.spec.name, &name) && listed.contains_key(&name) {
+                    let mut definition = one.definition.clone();
+                    if upstream.spec.prefixed
+                        && let Some(definition) = definition.as_object_mut()
+                    {
+                        definition.insert("name".into(), json!(name));
+                    }
+                    tools.push(definition);
+                }
+            }
+        }
+        let own = self.registry.list();
+        let own = own.iter().filter(|tool| !matches!(tool.declaration().runtime, Runtime::Server { .. }));
+        tools.extend(
+            own.filter(|tool| self.admits(TOOLBOX, tool.declaration().name.as_str()))
+                .map(|tool| defined(tool)),
+        );
+        if tools.is_empty()
+            && let Some(why) = failures.first()
+        {
+            return Err(rpc_error(error_code::INTERNAL, &ringfence::text::clean(why).text));
+        }
+        Ok(raw(&json!({ "tools": tools })))
+    }
+
+    /// Makes sure that the tools of all servers are known. Returns what went wrong with those whose are not.
+    pub(super) async fn know_all_tools(self: &Arc<Self>, anew: bool) -> Vec<String> {
+        let Some(hello) = self.hello() else { return Vec::new() };
+        let known = self.upstreams.iter().map(|upstream| async {
+            if anew {
+                upstream.refresh_tools(self, &hello).await
+            } else {
+                upstream.know_tools(self, &hello).await
+            }
+        });
+        let known = futures_util::future::join_all(known).await;
+        let failures: Vec<String> = known.into_iter().filter_map(Result::err).collect();
+        for why in &failures {
+            tracing::warn!("{why}");
+        }
+        failures
+    }
+
+    /// Lists the prompts that somebody has accepted.
+    pub(super) async fn list_prompts(self: &Arc<Self>, params: &RawObject) -> Answer {
+        if params.get("cursor").is_some() {
+            return Err(rpc_error(error_code::INVALID_PARAMS, "there is only one page"));
+        }
+        let Some(hello) = self.hello() else { return Ok(raw(&json!({ "prompts": [] }))) };
+        let mut prompts = Vec::new();
+        for upstream in &self.upstreams {
+            if let Err(why) = upstream.refresh_prompts(self, &hello).await {
+                tracing::warn!("{why}");
+                if self.upstreams.len() == 1 {
+                    return Err(rpc_error(error_code::INTERNAL, &ringfence::text::clean(&why).text));
+                }
+            }
+            let listing = lock(&upstream.prompts);
+            for one in listing.judged.iter().filter(|one| one.quarantine.is_none()) {
+                let mut definition = one.definition.clone();
+                let own = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+                if upstream.spec.prefixed
+                    && let Some(definition) = definition.as_object_mut()
+                {
+                    definition.insert("name".into(), json!(upstream.spec.offered(&own)));
+                }
+                prompts.push(definition);
+            }
+        }
+        Ok(raw(&json!({ "prompts": prompts })))
+    }
+
+    /// Says why a prompt may not be used, if so.
+    pub(super) async fn withheld_prompt(
+        self: &Arc<Self>,
+        upstream: &Arc<Upstream>,
+        own: &str,
+    ) -> Option<Refusal> {
+        if !lock(&upstream.prompts).known
+            && let Some(hello) = self.hello()
+            && let Err(why) = upstream.refresh_prompts(self, &hello).await
+        {
+            tracing::warn!("{why}");
+        }
+        let listing = lock(&upstream.prompts);
+        let key = format!("prompt:{own}");
+        let found: Option<&Judged> = listing.judged.iter().find(|one| one.key == key);
+        found.and_then(|one| one.quarantine.as_ref()).map(|why| why.refusal.clone())
+    }
+
+    /// Lists the resources of all servers, or their templates. One server's pages are passed on as they are.
+    pub(super) async fn list_resources(
+        self: &Arc<Self>,
+        method: &str,
+        member: &str,
+        params: RawObject,
+    ) -> Answer {
+        let Some(hello) = self.hello() else { return Ok(raw(&json!({ member: [] }))) };
+        let only = self.upstreams.len() == 1;
+        let mut all: Vec<Raw> = Vec::new();
+        for (place, upstream) in self.upstreams.iter().enumerate() {
+            let mut params = params.clone();
+            if !only {
+                params.remove("cursor");
+            }
+            let failed = |why: String| rpc_error(error_code::INTERNAL, &ringfence::text::clean(&why).text);
+            let has_any = upstream.connection(&hello).await.map(|own| own.can("resources"));
+            let asked = match has_any {
+                Ok(true) => upstream.request(&hello, method, params, None).await,
+                Ok(false) => continue,
+                Err(gone) => Err(gone),
+            };
+            let answer = match asked {
+                Ok(answer) => crate::clean::clean_answer(&answer),
+                Err(gone) => Err(failed(gone.why)),
+            };
+            match answer {
+                Ok(result) => {
+                    let object = RawObject::parse(&result).unwrap_or_default();
+                    let page: Vec<Raw> = object
+                        .get(member)
+                        .and_then(|raw| serde_json::from_str(raw.get()).ok())
+                        .unwrap_or_default();
+                    self.remember_resources(place, &page);
+                    if only {
+                        return Ok(result);
+                    }
+                    all.extend(page);
+                }
+                Err(error) if only => return Err(error),
+                Err(error) => tracing::warn!(server = %upstream.spec.name, "{}", error.get()),
+            }
+        }
+        Ok(raw(&json!({ member: all })))
+    }
+
+    fn remember_resources(&self, place: usize, page: &[Raw]) {
+        let mut known = lock(&self.resources);
+        for one in page {
+            let uri = RawObject::parse(one).ok().and_then(|one| one.text("uri"));
+            if let Some(uri) = uri.filter(|_| known.len() < MOST_RESOURCES) {
+                known.insert(uri, place);
+            }
+        }
+    }
+
+    /// Says whether the client's token goes as far as a tool.
+    pub(super) fn admits(&self, server: &str, name: &str) -> bool {
+        let agent = &self.agent;
+        name == crate::policy_tool::NAME
+            || (agent.servers.as_ref().is_none_or(|own| own.iter().any(|one| one == server))
+                && agent.tools.as_ref().is_none_or(|own| own.iter().any(|one| one == name)))
+    }
+}
+
+/// What the toolbox's own tools are known by where servers are named.
+pub(super) const TOOLBOX: &str = "toolbox";
+
+/// Writes the definition of a tool of the toolbox.
+fn defined(tool: &Registered) -> Value {
+    let declaration: &Declaration = tool.declaration();
+    let mut definition = json!({
+        "name": declaration.name,
+        "description": tool.visible_description(),
+        "inputSchema": object_schema(&declaration.input),
+    });
+    if let Some(members) = definition.as_object_mut() {
+        if let Some(title) = &declaration.title {
+            let title = ringfence::text::clean(title).text.into_owned();
+            members.insert("title".into(), json!(title));
+        }
+        if declaration.output.get("type") == Some(&json!("object")) {
+            members.insert("outputSchema".into(), declaration.output.clone());
+        }
+    }
+    definition
+}
+
+/// Arguments are an object for every client, whatever the schema of a toolbox says.
+fn object_schema(schema: &Value) -> Value {
+    match schema {
+        Value::Object(members) if members.get("type") == Some(&json!("object")) => schema.clone(),
+        Value::Object(members) if !members.contains_key("type") => {
+            let mut members = members.clone();
+            members.insert("type".into(), json!("object"));
+            Value::Object(members)
+        }
+        _ => json!({ "type": "object" }),
+    }
+}

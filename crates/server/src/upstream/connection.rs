@@ -1,0 +1,361 @@
+//! One running server and everything that is being asked of it.
+//!
+//! INVARIANT: every request to a server has a number of our own, so that answers cannot be confused whoever asked, and an
+//! answer to a number that nobody waits for goes nowhere.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use ringfence::{Running, ServiceEnd};
+use serde_json::value::RawValue;
+use tokio::io::{AsyncWriteExt, BufReader};
+use tokio::net::unix::pipe;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::era::{Era, Hello, strip_envelope};
+use crate::line::{Line, Lines};
+use crate::message::{Answer, Id, MAX_MESSAGE, Message, answer_line, notification_line, request_line};
+use crate::raw::{RawObject, raw};
+use crate::tie::Tie;
+
+/// How many messages may wait for a server to read them.
+const ROOM: usize = 64;
+/// How much is read from a server at once.
+const BUFFER: usize = 16 << 10;
+/// How long a server has to end by itself when nothing more will be asked.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A server that cannot answer any more.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{why}")]
+pub(crate) struct Gone {
+    /// What happened, as one sentence.
+    pub(crate) why: String,
+    /// Whether the server may have seen what was asked.
+    pub(crate) asked: bool,
+}
+
+/// One running server.
+pub(crate) struct Connection {
+    /// How it speaks, and what it said of itself; set when that is known.
+    pub(crate) nature: OnceLock<(Era, RawObject)>,
+    pub(crate) hello: Hello,
+    next: AtomicI64,
+    pending: Mutex<BTreeMap<i64, Pending>>,
+    writer: Mutex<Option<mpsc::Sender<String>>>,
+    used: Mutex<Instant>,
+    /// Cancelled when it can answer no more.
+    pub(crate) gone: CancellationToken,
+    why: Mutex<Option<String>>,
+    junk: AtomicU64,
+    leash: Mutex<Option<OwnedFd>>,
+    /// The last of what it wrote to its standard error.
+    pub(crate) errors: Arc<Mutex<Tail>>,
+}
+
+struct Pending {
+    tell: oneshot::Sender<Answer>,
+    tie: Option<Arc<Tie>>,
+    /// Whether the client wants to hear of progress.
+    progress: bool,
+}
+
+/// The last of a text.
+#[derive(Default)]
+pub(crate) struct Tail(Vec<u8>);
+
+impl Tail {
+    /// Takes more of the text.
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
+        const MOST: usize = 8 << 10;
+        self.0.extend_from_slice(bytes);
+        if self.0.len() > 2 * MOST {
+            self.0.drain(..self.0.len() - MOST);
+        }
+    }
+
+    /// Returns the last line that says something.
+    pub(crate) fn last_line(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.0);
+        let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+        let line: String = line.chars().take(400).collect();
+        Some(ringfence::text::clean(&line).text.into_owned())
+    }
+}
+
+/// Takes what a server says that answers nothing.
+pub(crate) type Inbox = mpsc::Sender<Message>;
+
+impl Connection {
+    /// Takes a server over that was just started. What it says of its own accord goes to `inbox`.
+    pub(crate) fn new(
+        running: Running,
+        hello: Hello,
+        errors: Arc<Mutex<Tail>>,
+        inbox: Inbox,
+    ) -> std::io::Result<Arc<Self>> {
+        let Running { input, output, ended, leash } = running;
+        let to = pipe::Sender::from_owned_fd(input)?;
+        let from = pipe::Receiver::from_owned_fd(output)?;
+        let (writer, lines) = mpsc::channel(ROOM);
+        let connection = Arc::new(Self {
+            nature: OnceLock::new(),
+            hello,
+            next: AtomicI64::new(1),
+            pending: Mutex::default(),
+            writer: Mutex::new(Some(writer)),
+            used: Mutex::new(Instant::now()),
+            gone: CancellationToken::new(),
+            why: Mutex::default(),
+            junk: AtomicU64::new(0),
+            leash: Mutex::new(Some(leash)),
+            errors,
+        });
+        tokio::spawn(write(to, lines, connection.gone.clone()));
+        tokio::spawn(Arc::clone(&connection).read(from, inbox));
+        tokio::spawn(Arc::clone(&connection).watch(ended));
+        Ok(connection)
+    }
+
+    /// Returns how it speaks.
+    pub(crate) fn era(&self) -> Era {
+        self.nature.get().map_or(Era::Legacy, |(era, _)| era.clone())
+    }
+
+    /// Returns what it said of itself: the result of `initialize` or of `server/discover`.
+    pub(crate) fn said(&self) -> RawObject {
+        self.nature.get().map(|(_, said)| said.clone()).unwrap_or_default()
+    }
+
+    /// Says whether it has a capability.
+    pub(crate) fn can(&self, capability: &str) -> bool {
+        self.said().object("capabilities").is_some_and(|own| own.get(capability).is_some())
+    }
+
+    /// Returns how long nothing was asked of it; nothing while something is.
+    pub(crate) fn idle(&self) -> Option<Duration> {
+        lock(&self.pending).is_empty().then(|| lock(&self.used).elapsed())
+    }
+
+    /// Asks something and waits for the answer. Whoever drops the future gives it up, and the server is told.
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        mut params: RawObject,
+        tie: Option<&Arc<Tie>>,
+        level: Option<&str>,
+    ) -> Result<Answer, Gone> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let progress = self.prepare(id, &mut params, tie, level);
+        let writer = lock(&self.writer).clone().ok_or_else(|| self.why(false))?;
+        let (tell, told) = oneshot::channel();
+        let pending = Pending { tell, tie: tie.map(Arc::clone), progress };
+        lock(&self.pending).insert(id, pending);
+        let mut asked = Asked { connection: self, id: Some(id), sent: false };
+        let params = (!params.is_empty()).then(|| params.to_raw());
+        let line = request_line(&Id::Number(id), method, params.as_deref());
+        writer.send(line).await.map_err(|_| self.why(false))?;
+        asked.sent = true;
+        drop(writer);
+        let answer = tokio::select! {
+            biased;
+            answer = told => answer.ok(),
+            () = self.gone.cancelled() => None,
+        };
+        *lock(&self.used) = Instant::now();
+        if answer.is_some() {
+            asked.id = None;
+        }
+        answer.ok_or_else(|| self.why(true))
+    }
+
+    /// Makes parameters fit for how the server speaks. Returns whether the client wants to hear of progress.
+    fn prepare(&self, id: i64, params: &mut RawObject, tie: Option<&Arc<Tie>>, level: Option<&str>) -> bool {
+        let modern = self.era() == Era::Modern;
+        if !modern && tie.is_some_and(|tie| tie.era == Era::Modern) {
+            strip_envelope(params);
+        }
+        if !modern && params.get("_meta").is_none() {
+            return false;
+        }
+        let mut meta = params.object("_meta").unwrap_or_default();
+        if modern {
+            for (name, value) in self.hello.envelope(level) {
+                // A modern client says for each request what it can do.
+                if meta.get(name).is_none() {
+                    meta.set(name, value);
+                }
+            }
+        }
+        let progress = meta.get("progressToken").is_some();
+        if progress {
+            meta.set("progressToken", raw(&id));
+        }
+        params.set("_meta", meta.to_raw());
+        progress
+    }
+
+    /// Tells it something. What cannot be told to a server that is gone is not told.
+    pub(crate) async fn notify(&self, method: &str, params: Option<&RawValue>) {
+        self.send(notification_line(method, params)).await;
+    }
+
+    /// Answers something that it asked.
+    pub(crate) async fn answer(&self, id: &Id, answer: &Answer) {
+        self.send(answer_line(Some(id), answer)).await;
+    }
+
+    async fn send(&self, line: String) {
+        let writer = lock(&self.writer).clone();
+        if let Some(writer) = writer {
+            let _sent = writer.send(line).await;
+        }
+    }
+
+    /// Returns the request whose progress is told under this number, if its client wants to hear of it.
+    pub(crate) fn progressing(&self, id: i64) -> Option<Arc<Tie>> {
+        lock(&self.pending).get(&id).filter(|own| own.progress).and_then(|own| own.tie.clone())
+    }
+
+    /// Returns the request that is oldest of those that are being answered: a server that asks something of its own accord
+    /// does not say what for.
+    pub(crate) fn oldest(&self) -> Option<Arc<Tie>> {
+        lock(&self.pending).values().find_map(|own| own.tie.clone())
+    }
+
+    /// Counts a line that is no message.
+    pub(crate) fn junk(&self) -> u64 {
+        self.junk.load(Ordering::Relaxed)
+    }
+
+    /// Ends it: nothing more is asked, and when it does not end by itself it is ended.
+    pub(crate) async fn close(&self) {
+        drop(lock(&self.writer).take());
+        let _ended = tokio::time::timeout(GRACE, self.gone.cancelled()).await;
+        drop(lock(&self.leash).take());
+    }
+
+    async fn read(self: Arc<Self>, from: pipe::Receiver, inbox: Inbox) {
+        let mut lines = Lines::new(BufReader::with_capacity(BUFFER, from), MAX_MESSAGE);
+        while let Ok(Some(line)) = lines.next().await {
+            let messages = match line {
+                Line::Text(text) => Message::parse(&text).unwrap_or_default(),
+                Line::TooLong | Line::NotText => Vec::new(),
+            };
+            if messages.is_empty() {
+                self.count_junk();
+            }
+            for message in messages {
+                match message {
+                    Message::Response(response) => {
+                        let number = match response.id {
+                            Some(Id::Number(number)) => Some(number),
+                            _ => None,
+                        };
+                        match number.and_then(|number| lock(&self.pending).remove(&number)) {
+                            Some(pending) => drop(pending.tell.send(response.answer)),
+                            None => self.count_junk(),
+                        }
+                    }
+                    other => {
+                        if inbox.send(other).await.is_err() {
+                            return;
+                        }
+                    }
+                }
+            }
+        }
+        self.end("it closed its output");
+        // Nobody hears it any more, so it need not go on; it has a moment to end by itself.
+        tokio::time::sleep(GRACE).await;
+        drop(lock(&self.leash).take());
+    }
+
+    fn count_junk(&self) {
+        let before = self.junk.fetch_add(1, Ordering::Relaxed);
+        if before < 3 {
+            tracing::warn!("a server wrote something to its output that is no message or answers nothing");
+        }
+    }
+
+    async fn watch(self: Arc<Self>, ended: oneshot::Receiver<ServiceEnd>) {
+        let why = match ended.await {
+            Ok(ServiceEnd::Ended(how)) => format!("it {how}"),
+            Ok(ServiceEnd::Refused(error)) => format!("it was not started: {error}"),
+            Err(_) => "it is gone".to_owned(),
+        };
+        // What it wrote last is read before it counts as gone.
+        let _read = tokio::time::timeout(Duration::from_millis(200), self.gone.cancelled()).await;
+        lock(&self.why).replace(why.clone());
+        self.end(&why);
+    }
+
+    fn end(&self, why: &str) {
+        lock(&self.why).get_or_insert_with(|| why.to_owned());
+        self.gone.cancel();
+        drop(lock(&self.writer).take());
+        lock(&self.pending).clear();
+    }
+
+    pub(crate) fn why(&self, asked: bool) -> Gone {
+        let why = lock(&self.why).clone().unwrap_or_else(|| "it is gone".to_owned());
+        let said = lock(&self.errors).last_line().map(|line| format!("; it said last: {line}"));
+        Gone { why: format!("{why}{}", said.unwrap_or_default()), asked }
+    }
+}
+
+/// A request that is being answered. One that is given up is called off.
+struct Asked<'a> {
+    connection: &'a Connection,
+    id: Option<i64>,
+    sent: bool,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id else { return };
+        lock(&self.connection.pending).remove(&id);
+        if !self.sent {
+            return;
+        }
+        let params = raw(&serde_json::json!({ "requestId": id, "reason": "the request was given up" }));
+        let line = notification_line("notifications/cancelled", Some(&params));
+        if let Some(writer) = lock(&self.connection.writer).as_ref() {
+            // A server that reads nothing is not told.
+            let _sent = writer.try_send(line);
+        }
+    }
+}
+
+async fn write(mut to: pipe::Sender, mut lines: mpsc::Receiver<String>, gone: CancellationToken) {
+    let mut buffer = Vec::new();
+    while let Some(line) = lines.recv().await {
+        buffer.clear();
+        buffer.shrink_to(BUFFER);
+        buffer.extend_from_slice(line.as_bytes());
+        buffer.push(b'\n');
+        // What waits goes along.
+        while buffer.len() < BUFFER
+            && let Ok(line) = lines.try_recv()
+        {
+            buffer.extend_from_slice(line.as_bytes());
+            buffer.push(b'\n');
+        }
+        tokio::select! {
+            written = to.write_all(&buffer) => {
+                if written.is_err() {
+                    return;
+                }
+            }
+            () = gone.cancelled() => return,
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

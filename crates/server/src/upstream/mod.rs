@@ -1,0 +1,232 @@
+//! A server as one session sees it: started when it is needed, started again when it has died, ended when it is idle.
+
+pub(crate) mod connection;
+mod inbox;
+mod listing;
+mod start;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use serde_json::value::RawValue;
+
+use self::connection::{Connection, Gone};
+use crate::era::{Era, Hello};
+use crate::ingress::Judged;
+use crate::message::Answer;
+use crate::raw::{RawObject, raw};
+use crate::session::Session;
+use crate::spec::ServerSpec;
+use crate::tie::Tie;
+
+/// How long a server that keeps dying is left alone, at first and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
+/// How long a server must have lived to be trusted with an immediate restart.
+const STEADY: Duration = Duration::from_secs(60);
+
+/// A server as one session sees it.
+pub(crate) struct Upstream {
+    pub(crate) spec: Arc<ServerSpec>,
+    pub(crate) session: Weak<Session>,
+    slot: tokio::sync::Mutex<Slot>,
+    /// What it offers, as it was judged last.
+    pub(crate) tools: Mutex<Listing>,
+    pub(crate) prompts: Mutex<Listing>,
+    pub(crate) instructions: Mutex<Listing>,
+    /// What has to be told again to a server that was restarted.
+    remembered: Mutex<Remembered>,
+    /// Whether somebody already looks at a changed list.
+    looking: AtomicBool,
+}
+
+/// Definitions of one kind, in the order of the server.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) known: bool,
+    pub(crate) judged: Vec<Judged>,
+}
+
+#[derive(Default)]
+struct Remembered {
+    level: Option<String>,
+    resources: Vec<String>,
+}
+
+#[derive(Default)]
+struct Slot {
+    connection: Option<Arc<Connection>>,
+    /// How it spoke the last time.
+    era: Option<Era>,
+    began: Option<Instant>,
+    failures: u32,
+    not_before: Option<Instant>,
+}
+
+impl Upstream {
+    pub(crate) fn new(spec: Arc<ServerSpec>, session: Weak<Session>) -> Arc<Self> {
+        Arc::new(Self {
+            spec,
+            session,
+            slot: tokio::sync::Mutex::default(),
+            tools: Mutex::default(),
+            prompts: Mutex::default(),
+            instructions: Mutex::default(),
+            remembered: Mutex::default(),
+            looking: AtomicBool::new(false),
+        })
+    }
+
+    /// Returns the running server, and starts it where none runs.
+    pub(crate) async fn connection(self: &Arc<Self>, hello: &Hello) -> Result<Arc<Connection>, Gone> {
+        let mut slot = self.slot.lock().await;
+        if let Some(connection) = slot.connection.as_ref().filter(|own| !own.gone.is_cancelled()) {
+            return Ok(Arc::clone(connection));
+        }
+        if slot.connection.take().is_some() {
+            let steady = slot.began.is_some_and(|began| began.elapsed() >= STEADY);
+            self.failed(&mut slot, steady);
+        }
+        if let Some(until) = slot.not_before.filter(|until| *until > Instant::now()) {
+            let wait = until.saturating_duration_since(Instant::now());
+            if wait > Duration::from_secs(2) {
+                let seconds = wait.as_secs();
+                let name = &self.spec.name;
+                let why =
+                    format!("server `{name}` keeps ending and is not started for another {seconds} seconds");
+                return Err(Gone { why, asked: false });
+            }
+            tokio::time::sleep(wait).await;
+        }
+        match self.start(hello, slot.era.clone()).await {
+            Ok(connection) => {
+                slot.era = Some(connection.era());
+                slot.began = Some(Instant::now());
+                slot.connection = Some(Arc::clone(&connection));
+                Ok(connection)
+            }
+            Err(mut gone) => {
+                self.failed(&mut slot, false);
+                for line in self.spec.starter.refusals() {
+                    gone.why.push_str("; ");
+                    gone.why.push_str(&line);
+                }
+                Err(Gone { why: format!("server `{}`: {}", self.spec.name, gone.why), asked: false })
+            }
+        }
+    }
+
+    fn failed(&self, slot: &mut Slot, steady: bool) {
+        slot.failures = if steady { 1 } else { slot.failures + 1 };
+        let pause = PAUSES.0 * 2_u32.saturating_pow(slot.failures.saturating_sub(1).min(16));
+        slot.not_before = (slot.failures > 1).then(|| Instant::now() + pause.min(PAUSES.1));
+    }
+
+    /// Returns the server if it runs.
+    pub(crate) async fn running(&self) -> Option<Arc<Connection>> {
+        self.slot.lock().await.connection.clone().filter(|own| !own.gone.is_cancelled())
+    }
+
+    /// Asks it something, and what it needs for that from the client.
+    pub(crate) async fn request(
+        self: &Arc<Self>,
+        hello: &Hello,
+        method: &str,
+        mut params: RawObject,
+        tie: Option<&Arc<Tie>>,
+    ) -> Result<Answer, Gone> {
+        let connection = self.connection(hello).await?;
+        let level = self.level();
+        if connection.era() == Era::Modern {
+            params.remove("inputResponses");
+            params.remove("requestState");
+        }
+        for _ in 0..MOST_ROUNDS {
+            let answer = connection.request(method, params.clone(), tie, level.as_deref()).await?;
+            let Some(wanted) = wanted(&answer) else { return Ok(answer) };
+            let Some(tie) = tie else { return Ok(answer) };
+            let requests = wanted.object("inputRequests").unwrap_or_default();
+            let asked = requests.iter().map(|(name, request)| async move {
+                let request = RawObject::parse(request).unwrap_or_default();
+                let method = request.text("method").unwrap_or_default();
+                let asked =
+                    request.get("params").map_or_else(|| raw(&serde_json::json!({})), RawValue::to_owned);
+                let asked = crate::clean::clean_raw(&asked).unwrap_or_default();
+                (name, tie.ask(Some(name), &method, asked).await)
+            });
+            let mut responses = RawObject::default();
+            for (name, answer) in futures_util::future::join_all(asked).await {
+                match answer {
+                    Ok(response) => responses.set(name, response),
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
+            params.set("inputResponses", responses.to_raw());
+            match wanted.get("requestState") {
+                Some(state) => params.set("requestState", state.to_owned()),
+                None => drop(params.remove("requestState")),
+            }
+        }
+        let why = format!("server `{}` asked for something {MOST_ROUNDS} times", self.spec.name);
+        Err(Gone { why, asked: true })
+    }
+
+    /// Sets the least level of log messages.
+    pub(crate) fn set_level(&self, level: &str) {
+        lock(&self.remembered).level = Some(level.to_owned());
+    }
+
+    fn level(&self) -> Option<String> {
+        lock(&self.remembered).level.clone()
+    }
+
+    /// Remembers that somebody wants to hear of a resource, or no longer does.
+    pub(crate) fn watch_resource(&self, uri: &str, watched: bool) {
+        let mut remembered = lock(&self.remembered);
+        remembered.resources.retain(|known| known != uri);
+        if watched && remembered.resources.len() < MOST_WATCHED {
+            remembered.resources.push(uri.to_owned());
+        }
+    }
+
+    fn watched(&self) -> Vec<String> {
+        lock(&self.remembered).resources.clone()
+    }
+
+    /// Takes the right to look at a list that has changed; one at a time is enough.
+    fn begin_looking(&self) -> bool {
+        !self.looking.swap(true, Ordering::AcqRel)
+    }
+
+    fn end_looking(&self) {
+        self.looking.store(false, Ordering::Release);
+    }
+
+    /// Ends it.
+    pub(crate) async fn close(&self) {
+        let connection = self.slot.lock().await.connection.take();
+        if let Some(connection) = connection {
+            connection.close().await;
+        }
+    }
+}
+
+/// How often a server may ask for something in the course of one request.
+const MOST_ROUNDS: usize = 10;
+/// How many resources of a server one session may watch.
+const MOST_WATCHED: usize = 1024;
+
+/// Returns what a modern server needs before it can answer.
+fn wanted(answer: &Answer) -> Option<RawObject> {
+    let result = answer.as_ref().ok()?;
+    // Nearly every answer needs nothing, and need not be read for that.
+    if !result.get().contains("input_required") {
+        return None;
+    }
+    let object = RawObject::parse(result).ok()?;
+    (object.text("resultType").as_deref() == Some("input_required")).then_some(object)
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
