@@ -8,6 +8,9 @@
 mod answer;
 mod attack;
 mod client;
+mod conformance;
+mod era;
 mod place;
 mod process;
 mod real;
+mod sdk;
