@@ -1,17 +1,18 @@
 //! The `ringfence` command: argv, environment, files and the terminal, wired to the library.
 
 mod audit_file;
-#[cfg_attr(not(test), expect(dead_code, reason = "half of it is for the commands that serve"))]
 mod book;
 mod commands;
 mod error;
 mod exposed;
+mod import;
 mod interrupt;
 mod load;
 mod network;
 mod notify;
 mod sandbox;
 mod secrets;
+mod serving;
 mod shown;
 mod store;
 mod table;
@@ -55,11 +56,13 @@ enum Command {
     Demo(commands::demo::DemoArgs),
     Doctor(commands::doctor::DoctorArgs),
     Idempotency(commands::idempotency::IdempotencyArgs),
+    Import(commands::import::ImportArgs),
     Pins(commands::pins::PinsArgs),
     Run(Box<commands::run::RunArgs>),
     Scan(commands::scan::ScanArgs),
     Store(commands::store::StoreCommandArgs),
     Tools(commands::tools::ToolsArgs),
+    Wrap(commands::wrap::WrapArgs),
 }
 
 fn main() -> ExitCode {
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::run(&args, &mut out),
         Command::Doctor(args) => commands::doctor::run(&args, &mut out),
         Command::Idempotency(args) => commands::idempotency::run(&args, &mut out),
+        Command::Import(args) => commands::import::run(&args, &place, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
         Command::Run(args) => match commands::run::run(&args, &place, &mut out) {
             Ok(commands::run::Ran::Child(code)) => return ExitCode::from(code),
@@ -89,6 +93,7 @@ fn main() -> ExitCode {
         },
         Command::Scan(args) => commands::scan::run(&args, &place, &mut out),
         Command::Store(args) => commands::store::run(&args, &mut out),
+        Command::Wrap(args) => commands::wrap::run(&args, &place, &mut out),
         Command::Tools(args) => commands::tools::run(&args, &place, &mut out),
     };
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(CommandError::from));

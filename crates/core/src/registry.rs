@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use ringfence_policy::{
-    Decision, Declaration, Gap, Grant, NetworkGrant, Personality, ToolName, validate_declaration, validate_registration,
+    Decision, Declaration, Gap, Grant, NetworkGrant, Personality, ToolName, validate_declaration,
+    validate_registration,
 };
 
 pub use builder::RegistryBuilder;

@@ -13,13 +13,15 @@ use std::path::{Path, PathBuf};
 
 use ringfence::policy::ServerName;
 use ringfence::{PinStatus, Pins};
+use ringfence_server::PinBook;
 use serde_json::Value;
 
 use crate::error::CommandError;
 use crate::load::read_text;
 
 pub(crate) use file::{Lock, replace};
-pub(crate) use seen::{Seen, SeenFile};
+pub(crate) use ringfence_server::Seen;
+pub(crate) use seen::SeenFile;
 
 /// How much of one server is pinned at most, so that no server fills the file of all.
 const MAX_SERVER: usize = 4 << 20;
@@ -100,8 +102,26 @@ impl Book {
         Ok(done)
     }
 
+    /// Writes down what was seen, as far as that is possible: no call depends on it.
+    fn keep_seen(&self, server: &str, kind: &str, seen: &[Seen]) {
+        let read = self.read_seen();
+        let was_corrupt = read.is_err();
+        let mut file = read.unwrap_or_default();
+        if !file.replace_kind(server, kind, seen) && !was_corrupt {
+            return;
+        }
+        let mut text = file.to_json();
+        if text.len() > MAX_SEEN {
+            file.forget_server(server);
+            text = file.to_json();
+        }
+        let _written = replace(&self.seen, &text);
+    }
+}
+
+impl PinBook for Book {
     /// Reads the pins, for whoever serves.
-    pub(crate) fn pins(&self) -> Result<Pins, String> {
+    fn pins(&self) -> Result<Pins, String> {
         self.read_pins().map_err(|error| error.to_string())
     }
 
@@ -109,7 +129,7 @@ impl Book {
     ///
     /// Only what nobody has judged yet is accepted this way: where somebody has pinned or rejected something else in the
     /// meantime, nothing is.
-    pub(crate) fn keep(
+    fn keep(
         &self,
         server: &str,
         kind: &str,
@@ -140,22 +160,6 @@ impl Book {
             replace(&self.pins, &pins.to_json()).map_err(failed)?;
         }
         Ok(())
-    }
-
-    /// Writes down what was seen, as far as that is possible: no call depends on it.
-    fn keep_seen(&self, server: &str, kind: &str, seen: &[Seen]) {
-        let read = self.read_seen();
-        let was_corrupt = read.is_err();
-        let mut file = read.unwrap_or_default();
-        if !file.replace_kind(server, kind, seen) && !was_corrupt {
-            return;
-        }
-        let mut text = file.to_json();
-        if text.len() > MAX_SEEN {
-            file.forget_server(server);
-            text = file.to_json();
-        }
-        let _written = replace(&self.seen, &text);
     }
 }
 

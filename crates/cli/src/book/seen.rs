@@ -5,27 +5,8 @@
 use std::collections::BTreeMap;
 
 use ringfence::policy::{JsonLimits, parse_json};
+use ringfence_server::Seen;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-/// A definition that was seen and is withheld.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Seen {
-    /// `tool:echo`, `prompt:greet` or `instructions`.
-    pub(crate) key: String,
-    /// SHA-256 of the definition in hexadecimal; empty where it has none.
-    pub(crate) digest: String,
-    /// The whole definition, as the server sent it.
-    pub(crate) definition: Value,
-    /// Why it is withheld, as one sentence.
-    pub(crate) why: String,
-    /// What the scan says: `accept`, `flag` or `quarantine`.
-    pub(crate) verdict: String,
-    /// The key of an accepted definition that is gone and that this one resembles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) renamed_from: Option<String>,
-}
 
 /// What was seen of every server, and which of it somebody was shown.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]

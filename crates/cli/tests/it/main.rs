@@ -14,6 +14,7 @@ mod clean;
 mod corpora;
 mod demo;
 mod idempotency;
+mod import;
 mod layers;
 mod network;
 mod notify;

@@ -63,6 +63,25 @@ pub struct ServerEntry {
 }
 
 impl ServerEntry {
+    /// Returns the entry of a server that nothing is written of: it reaches nothing, and each of its definitions waits for a
+    /// person.
+    pub fn of_nothing(name: ServerName) -> Self {
+        Self {
+            name,
+            command: Vec::new(),
+            capabilities: Capabilities::default(),
+            accept: Accept::Review,
+            env: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+            directory: None,
+            registry: None,
+            limits: Limits::default(),
+            idle: None,
+            policy_tool: true,
+            tools: BTreeMap::new(),
+        }
+    }
+
     /// Returns the folder it is started in, as it was written or expanded.
     pub fn directory(&self) -> Option<PathBuf> {
         self.directory.as_ref().map(PathBuf::from)

@@ -227,11 +227,6 @@ impl Connection {
         lock(&self.pending).values().find_map(|own| own.tie.clone())
     }
 
-    /// Counts a line that is no message.
-    pub(crate) fn junk(&self) -> u64 {
-        self.junk.load(Ordering::Relaxed)
-    }
-
     /// Ends it: nothing more is asked, and when it does not end by itself it is ended.
     pub(crate) async fn close(&self) {
         drop(lock(&self.writer).take());
@@ -276,10 +271,7 @@ impl Connection {
     }
 
     fn count_junk(&self) {
-        let before = self.junk.fetch_add(1, Ordering::Relaxed);
-        if before < 3 {
-            tracing::warn!("a server wrote something to its output that is no message or answers nothing");
-        }
+        self.junk.fetch_add(1, Ordering::Relaxed);
     }
 
     async fn watch(self: Arc<Self>, ended: oneshot::Receiver<ServiceEnd>) {
@@ -299,6 +291,10 @@ impl Connection {
         self.gone.cancel();
         drop(lock(&self.writer).take());
         lock(&self.pending).clear();
+        let junk = self.junk.swap(0, Ordering::Relaxed);
+        if junk > 0 {
+            tracing::warn!("a server wrote {junk} lines to its output that are no message or answer nothing");
+        }
     }
 
     pub(crate) fn why(&self, asked: bool) -> Gone {

@@ -63,15 +63,8 @@ impl Upstream {
 
     async fn launch(self: &Arc<Self>, hello: &Hello) -> Result<Arc<Connection>, Gone> {
         let errors = Arc::new(Mutex::new(Tail::default()));
-        let (sink, name) = (Arc::clone(&errors), self.spec.name.clone());
-        let mut passed = 0_usize;
-        let sink = Box::new(move |bytes: &[u8]| {
-            lock(&sink).take(bytes);
-            if passed < MOST_ERRORS {
-                passed += bytes.len();
-                tracing::info!(server = %name, "{}", String::from_utf8_lossy(bytes).trim_end().escape_debug());
-            }
-        });
+        let sink = Arc::clone(&errors);
+        let sink = Box::new(move |bytes: &[u8]| lock(&sink).take(bytes));
         let failed = |why: String| Gone { why, asked: false };
         let running = self.spec.starter.start(sink).await.map_err(|error| failed(error.to_string()))?;
         let (inbox, messages) = mpsc::channel(ROOM);
@@ -150,9 +143,6 @@ impl Upstream {
         });
     }
 }
-
-/// How much of what one server writes to its standard error is logged.
-const MOST_ERRORS: usize = 256 << 10;
 
 async fn ask(connection: &Arc<Connection>, hello: &Hello, era: &Era) -> Tried {
     let (method, params, patience) = match era {

@@ -1,5 +1,7 @@
 //! The edge for clients that start us: messages line by line on standard input and output.
 
+mod descriptor;
+
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
@@ -10,6 +12,8 @@ use crate::door::Room;
 use crate::line::{Line, Lines};
 use crate::message::{MAX_MESSAGE, Message, MessageError, answer_line, error_code, rpc_error};
 use crate::outlet::Outlet;
+
+pub use descriptor::{input, output};
 
 /// How many messages may wait for the client to read them.
 const ROOM: usize = 64;

@@ -1,0 +1,187 @@
+//! `ringfence wrap`
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ringfence::policy::{Accept, ServerEntry, ServerName, resolve_capabilities};
+use ringfence::sandbox::SearchPath;
+use ringfence::{Grant, SandboxLauncher};
+use ringfence_server::{Agent, House, HouseOptions};
+use ringfence_store::KeepRaw;
+
+use crate::book::Book;
+use crate::error::{CommandError, Exit};
+use crate::exposed::refuse_exposed;
+use crate::load::{Loaded, Place};
+use crate::sandbox::{BackendChoice, choose};
+use crate::serving::{Fenced, Makings, log_to_error_stream, serve_stdio, server_spec, small_runtime};
+use crate::store::{Opening, StoreName, named};
+
+/// Put an MCP server inside the fence, with no change to the server or the client
+///
+/// Write `ringfence wrap --` in front of the command in a client's configuration. The server is started in the sandbox with
+/// what the `[[server]]` entry of its name grants, and with nothing but its own installation where there is none. Its tools
+/// wait to be accepted (`ringfence pins`), unless the entry says `accept = "clean"`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WrapArgs {
+    /// The name of the server's entry in the toolbox; taken from the command where it is left out
+    #[arg(long, value_name = "NAME")]
+    name: Option<ServerName>,
+    /// Accept definitions in which the scan finds nothing when they are first seen
+    #[arg(long, value_name = "WHICH", value_enum)]
+    accept: Option<Accepted>,
+    /// Keep the audit log, approvals and idempotency keys here; RINGFENCE_STORE by default
+    #[arg(long, value_name = "FILE|URL")]
+    store: Option<StoreName>,
+    /// What confines it
+    #[arg(long, value_enum, default_value = "auto")]
+    backend: BackendChoice,
+    /// The server's command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+/// Which definitions are accepted when they are first seen.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Accepted {
+    /// Those in which the scan finds nothing
+    Clean,
+    /// None
+    Review,
+}
+
+pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<Exit, CommandError> {
+    log_to_error_stream();
+    let loaded = place.load_if_there()?.sound()?;
+    let (entry, has_entry) = entry(args, &loaded)?;
+    let grant = granted(&entry, &loaded)?;
+    let launcher = Arc::new(launcher(args.backend, &loaded)?);
+    let book =
+        if place.policy.exists() { Book::beside(&place.policy) } else { Book::of_server(&entry.name)? };
+    // A pin file that cannot be trusted stops everything, before anything is started.
+    book.read_pins()?;
+    let server = fenced(&entry, &args.command, grant, Arc::clone(&launcher))?;
+    if !has_entry {
+        server.tried.no_policy();
+    }
+    let spec = server_spec(&entry, Arc::new(server), false, Duration::ZERO);
+    let runtime = small_runtime()?;
+    let served = runtime.block_on(async {
+        let store = match named(args.store.as_ref()) {
+            Some(name) => {
+                refuse_exposed(&loaded, &name)?;
+                Some(name.open(Opening::Make(KeepRaw::default())).await?)
+            }
+            None => None,
+        };
+        let options = HouseOptions {
+            policy_tool: entry.policy_tool,
+            directory: place.working_dir(),
+            personality: loaded.personality.id.clone(),
+            ..HouseOptions::default()
+        };
+        let makings = Arc::new(Makings {
+            personality: loaded.personality,
+            declarations: Vec::new(),
+            pins: None,
+            launcher: Some(launcher),
+            store,
+        });
+        let people = makings.people();
+        let house = House::new(
+            vec![spec],
+            Arc::new(book),
+            Arc::new(move |approver| makings.registry(approver)),
+            people,
+            options,
+        );
+        let house = house.map_err(|error| CommandError::Start(std::io::Error::other(error.to_string())))?;
+        serve_stdio(&house, &Agent::default()).await
+    });
+    runtime.shutdown_background();
+    served.map(|()| Exit::Done)
+}
+
+fn entry(args: &WrapArgs, loaded: &Loaded) -> Result<(ServerEntry, bool), CommandError> {
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => name_of(&args.command)?,
+    };
+    let known = loaded.servers.iter().find(|own| own.name == name).cloned();
+    let has_entry = known.is_some();
+    let mut entry = known.unwrap_or_else(|| ServerEntry::of_nothing(name));
+    if !entry.command.is_empty() && entry.command != args.command {
+        return Err(CommandError::Input {
+            message: format!(
+                "the command is not the one of server `{}` in the policy: {}",
+                entry.name,
+                entry.command.join(" ")
+            ),
+            hint: Some("correct one of them, or leave `command` out of the entry"),
+        });
+    }
+    match args.accept {
+        Some(Accepted::Clean) => entry.accept = Accept::Clean,
+        Some(Accepted::Review) => entry.accept = Accept::Review,
+        None => {}
+    }
+    Ok((entry, has_entry))
+}
+
+/// Makes a name of a command: the last part that says something, such as the package.
+fn name_of(command: &[String]) -> Result<ServerName, CommandError> {
+    let plain = |text: &str| -> String {
+        let text = text.rsplit('/').next().unwrap_or(text);
+        let text = text.split('@').find(|part| !part.is_empty()).unwrap_or(text);
+        let legal =
+            |c: char| if c.is_ascii_alphanumeric() || c == '-' { c.to_ascii_lowercase() } else { '-' };
+        text.chars().map(legal).take(32).collect::<String>().trim_matches('-').to_owned()
+    };
+    let runners = ["npx", "npm", "exec", "uvx", "uv", "tool", "run", "pipx", "node", "python", "python3"];
+    let word = command.iter().find(|word| !word.starts_with('-') && !runners.contains(&word.as_str()));
+    let word = word.or_else(|| command.first()).map(|word| plain(word)).unwrap_or_default();
+    word.parse().map_err(|_| CommandError::Input {
+        message: "no name for the server can be made of its command".to_owned(),
+        hint: Some("give it one with `--name NAME`"),
+    })
+}
+
+/// Returns what a server is granted: what its entry declares and the personality permits.
+pub(crate) fn granted(entry: &ServerEntry, loaded: &Loaded) -> Result<Arc<Grant>, CommandError> {
+    let grant = resolve_capabilities(&entry.capabilities, &loaded.personality);
+    grant.map(Arc::new).map_err(|refusal| CommandError::Input {
+        message: format!("server `{}`: {refusal}", entry.name),
+        hint: None,
+    })
+}
+
+/// Chooses what confines servers.
+pub(crate) fn launcher(choice: BackendChoice, loaded: &Loaded) -> Result<SandboxLauncher, CommandError> {
+    let sandbox = choose(choice, loaded.text()).map_err(|error| CommandError::Input {
+        message: format!("there is no sandbox to start servers in: {error}"),
+        hint: Some("`ringfence doctor` says what this machine has"),
+    })?;
+    Ok(SandboxLauncher::new(sandbox))
+}
+
+/// Puts a server together that is started by this command.
+pub(crate) fn fenced(
+    entry: &ServerEntry,
+    command: &[String],
+    grant: Arc<Grant>,
+    launcher: Arc<SandboxLauncher>,
+) -> Result<Fenced, CommandError> {
+    let (program, arguments) = command
+        .split_first()
+        .ok_or_else(|| CommandError::Input { message: "no command is given".into(), hint: None })?;
+    let search = SearchPath::default().and(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
+    let here = std::env::current_dir().unwrap_or_default();
+    let found = if program.contains('/') { Some(here.join(program)) } else { search.find(program) };
+    let found: PathBuf = found.filter(|path| Path::exists(path)).ok_or_else(|| CommandError::Input {
+        message: format!("no program is named `{program}`"),
+        hint: None,
+    })?;
+    Ok(Fenced::new(entry, grant, launcher, found, arguments.to_vec(), Vec::new()))
+}

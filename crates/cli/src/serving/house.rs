@@ -1,0 +1,103 @@
+//! Building the house: what the policy says, in the words of the server crate.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ringfence::policy::{self, Declaration, Personality, ServerEntry};
+use ringfence::{
+    Approver, Backends, HostFiles, Pins, Registry, SandboxLauncher, StoreApprover, declared_tool,
+};
+use ringfence_server::{Accept, ServerSpec, Starter, ToolRule};
+use ringfence_store::Database;
+
+/// How long one call may take, the time that people take not counted.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a call may take altogether.
+const DEADLINE: Duration = Duration::from_secs(15 * 60);
+/// How long a call waits for people who decide elsewhere.
+const WAIT: Duration = Duration::from_secs(10 * 60);
+
+/// What the registry of every session is made of.
+pub(crate) struct Makings {
+    pub(crate) personality: Personality,
+    pub(crate) declarations: Vec<Declaration>,
+    pub(crate) pins: Option<Pins>,
+    pub(crate) launcher: Option<Arc<SandboxLauncher>>,
+    pub(crate) store: Option<Arc<dyn Database>>,
+}
+
+impl Makings {
+    /// Makes the registry of one session.
+    pub(crate) fn registry(&self, approver: Arc<dyn Approver>) -> Result<Registry, String> {
+        let mut backends = Backends::none()
+            .files(HostFiles::new())
+            .network(ringfence::egress::Client::builder().build())
+            .secrets(Arc::new(crate::secrets::source()))
+            .environment(crate::secrets::environment());
+        if let Some(launcher) = &self.launcher {
+            backends = backends.launcher(Arc::clone(launcher) as _);
+        }
+        if let Some(store) = &self.store {
+            backends = backends.store(Arc::clone(store) as _);
+        }
+        let mut builder = Registry::builder()
+            .personality(self.personality.clone())
+            .backends(backends)
+            .deadline(DEADLINE)
+            .approver(approver);
+        if let Some(store) = &self.store {
+            builder = builder.audit(Arc::clone(store) as _).idempotency(Arc::clone(store) as _);
+        }
+        if let Some(pins) = &self.pins {
+            builder = builder.pins(pins.clone());
+        }
+        let registry = builder.build();
+        for declaration in &self.declarations {
+            let name = &declaration.name;
+            let tool =
+                declared_tool(declaration.clone()).map_err(|error| format!("tool `{name}`: {error}"))?;
+            registry.register_shared(&tool).map_err(|error| error.to_string())?;
+        }
+        Ok(registry)
+    }
+
+    /// Returns whoever decides elsewhere, where there is a store.
+    pub(crate) fn people(&self) -> Option<Arc<dyn Approver>> {
+        let store = self.store.as_ref()?;
+        let approver = StoreApprover::new(Arc::clone(store) as _).wait(WAIT);
+        Some(match self.personality.approvals.expires {
+            Some(expires) => Arc::new(approver.expires(expires.duration())),
+            None => Arc::new(approver),
+        })
+    }
+}
+
+/// Writes a policy entry in the words of the server crate.
+pub(crate) fn server_spec(
+    entry: &ServerEntry,
+    starter: Arc<dyn Starter>,
+    prefixed: bool,
+    idle: Duration,
+) -> ServerSpec {
+    let rule = |own: &policy::ServerTool| ToolRule {
+        class: own.class,
+        risk: own.risk.unwrap_or_default(),
+        idempotency: own.idempotency.clone(),
+        constraints: own.constraints.clone(),
+        limits: own.limits,
+        enabled: own.enabled,
+    };
+    ServerSpec {
+        name: entry.name.to_string(),
+        prefixed,
+        capabilities: entry.capabilities.clone(),
+        accept: match entry.accept {
+            policy::Accept::Clean => Accept::Clean,
+            policy::Accept::Review => Accept::Review,
+        },
+        tools: entry.tools.iter().map(|(name, own)| (name.to_string(), rule(own))).collect(),
+        idle: entry.idle.map_or(idle, policy::Span::duration),
+        patience: PATIENCE,
+        starter,
+    }
+}

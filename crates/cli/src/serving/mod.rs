@@ -1,0 +1,45 @@
+//! What `wrap`, `serve` and `gateway` have in common: a house of servers and tools, and the edges that clients come in by.
+
+mod house;
+mod log;
+mod starter;
+mod tried;
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use ringfence_server::stdio;
+use ringfence_server::{Agent, House, Room};
+use tokio::runtime::Runtime;
+
+use crate::error::CommandError;
+use crate::interrupt::first_signal;
+
+pub(crate) use house::{Makings, server_spec};
+pub(crate) use log::log_to_error_stream;
+pub(crate) use starter::Fenced;
+
+/// Makes the runtime of a command that serves one client: everything on one thread, which saves each message a way.
+pub(crate) fn small_runtime() -> Result<Runtime, CommandError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(8)
+        .thread_stack_size(512 << 10)
+        .build()
+        .map_err(CommandError::Start)
+}
+
+/// Serves the client that has started us until it closes its end or a signal comes.
+pub(crate) async fn serve_stdio(house: &Arc<House>, agent: &Agent) -> Result<(), CommandError> {
+    let input = std::io::stdin().as_fd().try_clone_to_owned().and_then(stdio::input);
+    let output = std::io::stdout().as_fd().try_clone_to_owned().and_then(stdio::output);
+    let (input, output) = (input.map_err(CommandError::Start)?, output.map_err(CommandError::Start)?);
+    let room: Arc<dyn Room> = house.session(agent);
+    tokio::select! {
+        served = stdio::serve(Arc::clone(&room), input, output) => served.map_err(CommandError::Output),
+        _ = first_signal() => {
+            room.close().await;
+            Ok(())
+        }
+    }
+}
