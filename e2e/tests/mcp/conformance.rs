@@ -45,7 +45,7 @@ fn alone(scene: &Scene) -> Server {
 /// The fixture behind the gateway, with its own names.
 fn fenced(scene: &Scene) -> Server {
     let mut command =
-        scene.ringfence(&["wrap", "--name", &scene.name, "--http", "127.0.0.1:0", "--anonymous", "--"]);
+        scene.ringfence(&["wrap", "--name", &scene.name, "--listen", "127.0.0.1:0", "--anonymous", "--"]);
     let mut child = command.args(&scene.command).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let stderr = child.stderr.take().unwrap();
     let (sender, receiver) = mpsc::channel();
