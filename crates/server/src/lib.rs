@@ -12,6 +12,7 @@ mod clean;
 mod door;
 mod era;
 mod house;
+pub mod http;
 mod ingress;
 mod line;
 pub mod message;

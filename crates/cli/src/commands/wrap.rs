@@ -1,6 +1,7 @@
 //! `ringfence wrap`
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,16 +9,17 @@ use std::time::Duration;
 use ringfence::policy::{Accept, ServerEntry, ServerName, resolve_capabilities};
 use ringfence::sandbox::SearchPath;
 use ringfence::{Grant, SandboxLauncher};
-use ringfence_server::{Agent, House, HouseOptions};
-use ringfence_store::KeepRaw;
+use ringfence_server::Agent;
 
 use crate::book::Book;
 use crate::error::{CommandError, Exit};
-use crate::exposed::refuse_exposed;
 use crate::load::{Loaded, Place};
 use crate::sandbox::{BackendChoice, choose};
-use crate::serving::{Fenced, Makings, log_to_error_stream, serve_stdio, server_spec, small_runtime};
-use crate::store::{Opening, StoreName, named};
+use crate::serving::{
+    Fenced, Listening, Plan, large_runtime, log_to_error_stream, open, serve_stdio, server_spec,
+    small_runtime,
+};
+use crate::store::StoreName;
 
 /// Put an MCP server inside the fence, with no change to the server or the client
 ///
@@ -35,6 +37,12 @@ pub(crate) struct WrapArgs {
     /// Keep the audit log, approvals and idempotency keys here; RINGFENCE_STORE by default
     #[arg(long, value_name = "FILE|URL")]
     store: Option<StoreName>,
+    /// Let clients connect here over HTTP, instead of serving the one that has started us
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// With --listen on loopback: let everybody in who can reach the address, without a token
+    #[arg(long, requires = "listen")]
+    anonymous: bool,
     /// What confines it
     #[arg(long, value_enum, default_value = "auto")]
     backend: BackendChoice,
@@ -67,38 +75,27 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
         server.tried.no_policy();
     }
     let spec = server_spec(&entry, Arc::new(server), false, Duration::ZERO);
-    let runtime = small_runtime()?;
+    let plan = Plan {
+        place,
+        servers: vec![spec],
+        launcher: Some(launcher),
+        book,
+        policy_tool: entry.policy_tool,
+        toolbox: false,
+    };
+    let listening = args.listen.map(|address| Listening {
+        address,
+        anonymous: args.anonymous,
+        gateway: loaded.gateway.clone(),
+        agents: loaded.agents.clone(),
+    });
+    let runtime = if listening.is_some() { large_runtime()? } else { small_runtime()? };
     let served = runtime.block_on(async {
-        let store = match named(args.store.as_ref()) {
-            Some(name) => {
-                refuse_exposed(&loaded, &name)?;
-                Some(name.open(Opening::Make(KeepRaw::default())).await?)
-            }
-            None => None,
-        };
-        let options = HouseOptions {
-            policy_tool: entry.policy_tool,
-            directory: place.working_dir(),
-            personality: loaded.personality.id.clone(),
-            ..HouseOptions::default()
-        };
-        let makings = Arc::new(Makings {
-            personality: loaded.personality,
-            declarations: Vec::new(),
-            pins: None,
-            launcher: Some(launcher),
-            store,
-        });
-        let people = makings.people();
-        let house = House::new(
-            vec![spec],
-            Arc::new(book),
-            Arc::new(move |approver| makings.registry(approver)),
-            people,
-            options,
-        );
-        let house = house.map_err(|error| CommandError::Start(std::io::Error::other(error.to_string())))?;
-        serve_stdio(&house, &Agent::default()).await
+        let opened = open(plan, loaded, args.store.as_ref()).await?;
+        match listening {
+            Some(listening) => listening.run(&opened.house).await,
+            None => serve_stdio(&opened.house, &Agent::default()).await,
+        }
     });
     runtime.shutdown_background();
     served.map(|()| Exit::Done)

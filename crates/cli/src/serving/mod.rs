@@ -2,6 +2,7 @@
 
 mod house;
 mod log;
+mod open;
 mod starter;
 mod tried;
 
@@ -15,8 +16,9 @@ use tokio::runtime::Runtime;
 use crate::error::CommandError;
 use crate::interrupt::first_signal;
 
-pub(crate) use house::{Makings, server_spec};
+pub(crate) use house::server_spec;
 pub(crate) use log::log_to_error_stream;
+pub(crate) use open::{IDLE, Listening, Plan, open};
 pub(crate) use starter::Fenced;
 
 /// Makes the runtime of a command that serves one client: everything on one thread, which saves each message a way.
@@ -24,6 +26,17 @@ pub(crate) fn small_runtime() -> Result<Runtime, CommandError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(8)
+        .thread_stack_size(512 << 10)
+        .build()
+        .map_err(CommandError::Start)
+}
+
+/// Makes the runtime of a command that serves many clients.
+pub(crate) fn large_runtime() -> Result<Runtime, CommandError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .max_blocking_threads(16)
         .thread_stack_size(512 << 10)
         .build()
         .map_err(CommandError::Start)

@@ -22,7 +22,7 @@ impl Session {
             }
             // The client has asked in the modern way first and does not want to go on so.
             Some(_) => {
-                futures_util::future::join_all(self.upstreams.iter().map(|upstream| upstream.close())).await;
+                futures_util::future::join_all(self.upstreams.iter().map(|upstream| upstream.stop())).await;
                 self.ready.store(false, std::sync::atomic::Ordering::Release);
             }
             None => {}

@@ -102,7 +102,9 @@ impl Upstream {
         tokio::time::sleep(PAUSE).await;
         // What changes from here on is looked at again.
         self.end_looking();
-        let Some(session) = self.session.upgrade() else { return };
+        let Some(session) = self.session.upgrade().filter(|_| !connection.gone.is_cancelled()) else {
+            return;
+        };
         let hello = connection.hello.clone();
         let looked = match method {
             "notifications/tools/list_changed" => self.refresh_tools(&session, &hello).await,

@@ -61,6 +61,8 @@ struct Slot {
     began: Option<Instant>,
     failures: u32,
     not_before: Option<Instant>,
+    /// Nothing is started any more.
+    closed: bool,
 }
 
 impl Upstream {
@@ -80,6 +82,9 @@ impl Upstream {
     /// Returns the running server, and starts it where none runs.
     pub(crate) async fn connection(self: &Arc<Self>, hello: &Hello) -> Result<Arc<Connection>, Gone> {
         let mut slot = self.slot.lock().await;
+        if slot.closed {
+            return Err(Gone { why: "the session is over".to_owned(), asked: false });
+        }
         if let Some(connection) = slot.connection.as_ref().filter(|own| !own.gone.is_cancelled()) {
             return Ok(Arc::clone(connection));
         }
@@ -202,8 +207,14 @@ impl Upstream {
         self.looking.store(false, Ordering::Release);
     }
 
-    /// Ends it.
+    /// Ends it for good.
     pub(crate) async fn close(&self) {
+        self.slot.lock().await.closed = true;
+        self.stop().await;
+    }
+
+    /// Ends it until it is needed again.
+    pub(crate) async fn stop(&self) {
         let connection = self.slot.lock().await.connection.take();
         if let Some(connection) = connection {
             connection.close().await;

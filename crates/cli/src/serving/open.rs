@@ -1,0 +1,161 @@
+//! Opening a house over the policy, and letting clients in.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ringfence::SandboxLauncher;
+use ringfence::policy::{AgentEntry, GatewayEntry};
+use ringfence_server::http::{AgentToken, Edge, EdgeConfig, TlsFiles, new_token, token_hash};
+use ringfence_server::{Agent, Door, House, HouseOptions, ServerSpec};
+use ringfence_store::{Database, KeepRaw};
+use tokio_util::sync::CancellationToken;
+
+use super::house::Makings;
+use super::log::tell;
+use crate::book::Book;
+use crate::error::CommandError;
+use crate::exposed::refuse_exposed;
+use crate::interrupt::first_signal;
+use crate::load::{Loaded, Place};
+use crate::notify::notifier;
+use crate::store::{Opening, StoreName, named};
+
+/// What a house is opened with.
+pub(crate) struct Plan<'a> {
+    pub(crate) place: &'a Place,
+    pub(crate) servers: Vec<ServerSpec>,
+    pub(crate) launcher: Option<Arc<SandboxLauncher>>,
+    pub(crate) book: Book,
+    pub(crate) policy_tool: bool,
+    /// Whether the toolbox's own tools are offered too.
+    pub(crate) toolbox: bool,
+}
+
+/// A house that is open, and whom it tells of calls that wait.
+pub(crate) struct Opened {
+    pub(crate) house: Arc<House>,
+    telling: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if let Some(telling) = self.telling.take() {
+            telling.abort();
+        }
+    }
+}
+
+/// Opens a house.
+pub(crate) async fn open(
+    plan: Plan<'_>,
+    loaded: Loaded,
+    store: Option<&StoreName>,
+) -> Result<Opened, CommandError> {
+    let store: Option<Arc<dyn Database>> = match named(store) {
+        Some(name) => {
+            refuse_exposed(&loaded, &name)?;
+            Some(name.open(Opening::Make(KeepRaw::default())).await?)
+        }
+        None => None,
+    };
+    let telling = match &store {
+        Some(store) if !loaded.notify.is_empty() => {
+            let notifier = notifier(&loaded, Arc::clone(store) as _).await?;
+            Some(tokio::spawn(async move {
+                // It ends with the house.
+                let _unheard = notifier.run(&CancellationToken::new()).await;
+            }))
+        }
+        _ => None,
+    };
+    let options = HouseOptions {
+        policy_tool: plan.policy_tool,
+        directory: plan.place.working_dir(),
+        personality: loaded.personality.id.clone(),
+        ..HouseOptions::default()
+    };
+    let makings = Arc::new(Makings {
+        pins: if plan.toolbox { plan.place.pins()? } else { None },
+        personality: loaded.personality,
+        declarations: if plan.toolbox { loaded.declarations } else { Vec::new() },
+        launcher: plan.launcher,
+        store,
+    });
+    let people = makings.people();
+    let make = move |approver| makings.registry(approver);
+    let house = House::new(plan.servers, Arc::new(plan.book), Arc::new(make), people, options);
+    let house = house.map_err(|error| CommandError::Start(std::io::Error::other(error.to_string())))?;
+    Ok(Opened { house, telling })
+}
+
+/// Where clients connect, and who they are.
+pub(crate) struct Listening {
+    pub(crate) address: SocketAddr,
+    pub(crate) anonymous: bool,
+    pub(crate) gateway: GatewayEntry,
+    pub(crate) agents: Vec<AgentEntry>,
+}
+
+impl Listening {
+    /// Lets clients in until a signal comes.
+    pub(crate) async fn run(self, house: &Arc<House>) -> Result<(), CommandError> {
+        let tls = match &self.gateway.tls {
+            Some(files) => Some(TlsFiles { certificate: read(&files.certificate)?, key: read(&files.key)? }),
+            None => None,
+        };
+        let mut agents: Vec<AgentToken> = self.agents.iter().map(agent_token).collect();
+        if agents.is_empty() && !self.anonymous {
+            let token = new_token();
+            let agent = Agent { name: "local".to_owned(), ..Agent::default() };
+            agents.push(AgentToken { agent, hash: token_hash(&token) });
+            tell(&format!(
+                "no `[[agent]]` is in the policy; until this ends, connect with `Authorization: Bearer {token}`"
+            ));
+        }
+        let config = EdgeConfig {
+            agents,
+            anonymous: self.anonymous,
+            hosts: self.gateway.hosts.iter().map(ToString::to_string).collect(),
+            tls,
+            ..EdgeConfig::default()
+        };
+        let secure = config.tls.is_some();
+        let door: Arc<dyn Door> = Arc::new(Arc::clone(house));
+        let failed = |error: ringfence_server::http::EdgeError| CommandError::Input {
+            message: error.to_string(),
+            hint: None,
+        };
+        let edge = Edge::bind(self.address, config, door).await.map_err(failed)?;
+        let scheme = if secure { "https" } else { "http" };
+        tell(&format!("listening on {scheme}://{}/mcp", edge.address()));
+        let until = async {
+            let _signal = first_signal().await;
+        };
+        edge.run(until).await.map_err(failed)
+    }
+}
+
+fn agent_token(entry: &AgentEntry) -> AgentToken {
+    AgentToken {
+        agent: Agent {
+            name: entry.name.to_string(),
+            servers: entry.servers.clone(),
+            tools: entry.tools.clone(),
+        },
+        hash: *entry.token.bytes(),
+    }
+}
+
+fn read(path: &PathBuf) -> Result<Vec<u8>, CommandError> {
+    std::fs::read(path).map_err(|error| CommandError::File {
+        verb: "read",
+        path: path.clone(),
+        error,
+        hint: Some("`tls` of `[gateway]` names the certificate and its key"),
+    })
+}
+
+/// How long a server of a gateway stays when nothing is asked of it.
+pub(crate) const IDLE: Duration = Duration::from_secs(600);

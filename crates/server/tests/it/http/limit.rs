@@ -1,0 +1,160 @@
+//! How much is too much.
+
+use std::time::{Duration, Instant};
+
+use ringfence_server::http::EdgeLimits;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::client::{legacy, modern};
+use super::house::{ALICE, BOB, House};
+
+#[tokio::test]
+async fn an_agent_that_asks_too_often_waits() {
+    let limits = EdgeLimits { requests_per_minute: 5, ..EdgeLimits::default() };
+    let house = House::with(limits).await;
+    let client = house.client(ALICE);
+    for _ in 0..5 {
+        assert_eq!(client.post("{").await.status, 400);
+    }
+    let reply = client.post("{").await;
+    assert_eq!(reply.status, 429);
+    let wait: u64 = reply.header("retry-after").unwrap().parse().unwrap();
+    assert!((10..=12).contains(&wait), "{wait}");
+    assert_eq!(house.client(BOB).post("{").await.status, 400, "another agent does not wait");
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn every_message_of_a_batch_counts() {
+    let limits = EdgeLimits { requests_per_minute: 10, ..EdgeLimits::default() };
+    let house = House::with(limits).await;
+    let session = house.session(ALICE, "2025-03-26").await;
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
+    let eight = format!("[{}]", [note; 8].join(","));
+    assert_eq!(session.post(&eight).await.status, 202);
+    assert_eq!(session.post(&eight).await.status, 429);
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn guessing_is_slowed_down_and_keeps_nobody_out() {
+    let house = House::new().await;
+    let thief = house.client("rf_guess");
+    for _ in 0..60 {
+        assert_eq!(thief.post("{").await.status, 401);
+    }
+    let reply = thief.post("{").await;
+    assert_eq!((reply.status, reply.header("retry-after").is_some()), (429, true));
+    // Everybody on loopback has the same address.
+    assert_eq!(house.client(ALICE).post("{").await.status, 400);
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn there_are_only_so_many_sessions() {
+    let limits = EdgeLimits { sessions: 3, sessions_per_agent: 2, ..EdgeLimits::default() };
+    let house = House::with(limits).await;
+    let init = legacy(1, "initialize", r#""protocolVersion":"2025-11-25""#);
+    let first = house.session(ALICE, "2025-11-25").await;
+    house.session(ALICE, "2025-11-25").await;
+    let reply = house.client(ALICE).post(&init).await;
+    assert_eq!((reply.status, reply.header("retry-after").is_some()), (429, true));
+    house.session(BOB, "2025-11-25").await;
+    assert_eq!(house.client(BOB).post(&init).await.status, 503);
+    assert_eq!(first.send("DELETE", "/mcp", "").await.status, 200);
+    house.session(ALICE, "2025-11-25").await;
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_so_many_requests_are_under_way() {
+    let limits = EdgeLimits { in_flight: 2, ..EdgeLimits::default() };
+    let house = House::with(limits).await;
+    let session = house.session(ALICE, "2025-11-25").await;
+    let other = house.session(ALICE, "2025-11-25").await;
+    let _one = session.start("POST", "/mcp", &legacy(1, "hang", "")).await;
+    let _two = session.start("POST", "/mcp", &legacy(2, "hang", "")).await;
+    house.seen.until(|seen| &seen.hung, 2).await;
+    let reply = session.post(&legacy(3, "echo", "")).await;
+    assert_eq!((reply.status, reply.code(), reply.header("retry-after").is_some()), (429, -32000, true));
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
+    assert_eq!(session.post(note).await.status, 202, "what wants no answer comes through");
+    assert_eq!(other.post(&legacy(3, "echo", "")).await.status, 200, "another session has places of its own");
+
+    let single = house.client(ALICE).headers("mcp-protocol-version: 2026-07-28 | mcp-method: hang");
+    let three = single.start("POST", "/mcp", &modern(1, "hang", "")).await;
+    let _four = single.start("POST", "/mcp", &modern(2, "hang", "")).await;
+    house.seen.until(|seen| &seen.hung, 4).await;
+    assert_eq!(single.post(&modern(3, "hang", "")).await.status, 429);
+    drop(three);
+    house.seen.until(|seen| &seen.dropped, 1).await;
+    let echo = house.client(ALICE).headers("mcp-protocol-version: 2026-07-28 | mcp-method: echo");
+    assert_eq!(echo.post(&modern(3, "echo", "")).await.status, 200, "what was given up has left its place");
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_that_grows_too_large_is_not_read_to_its_end() {
+    let limits = EdgeLimits { body: 1000, ..EdgeLimits::default() };
+    let house = House::with(limits).await;
+    let client = house.client(ALICE).header("transfer-encoding", "chunked");
+    let piece = format!("190\r\n{}\r\n", "a".repeat(400));
+    // The end never comes.
+    let reply = client.send("POST", "/mcp", &piece.repeat(3)).await;
+    assert_eq!(reply.status, 413);
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn slow_clients_are_let_go() {
+    let limits = EdgeLimits {
+        header_timeout: Duration::from_millis(300),
+        body_timeout: Duration::from_millis(300),
+        ..EdgeLimits::default()
+    };
+    let house = House::with(limits).await;
+    let client = house.client(ALICE);
+    // A head that does not end, and no head at all.
+    for text in ["POST /mcp HTTP/1.1\r\nhost: localhost\r\n", ""] {
+        let start = Instant::now();
+        let mut stream = client.connect().await;
+        stream.write_all(text.as_bytes()).await.unwrap();
+        let mut read = Vec::new();
+        tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut read)).await.unwrap().unwrap();
+        assert!(start.elapsed() >= Duration::from_millis(250), "{text:?} {:?}", start.elapsed());
+    }
+    // A body that does not end.
+    let reply = client.clone().header("content-length", "100").send("POST", "/mcp", "{").await;
+    assert_eq!(reply.status, 408);
+    // A connection that is kept without a further request.
+    let mut stream = client.start("GET", "/healthz", "").await;
+    let mut read = Vec::new();
+    tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut read)).await.unwrap().unwrap();
+    assert!(String::from_utf8(read).unwrap().ends_with("ok"));
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused() {
+    let house = House::new().await;
+    let client = house.client(ALICE).header("x-large", &"a".repeat(300 << 10));
+    assert_eq!(client.post("{}").await.status, 431);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_beyond_the_limit_wait() {
+    let limits = EdgeLimits { connections: 2, ..EdgeLimits::default() };
+    let house = House::with(limits).await;
+    let client = house.client(ALICE);
+    let (one, _two) = (client.connect().await, client.connect().await);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut third = client.start("GET", "/healthz", "").await;
+    let mut byte = [0];
+    let early = tokio::time::timeout(Duration::from_millis(300), third.read(&mut byte)).await;
+    assert!(early.is_err(), "it has to wait");
+    drop(one);
+    let read = tokio::time::timeout(Duration::from_secs(5), third.read(&mut byte)).await.unwrap().unwrap();
+    assert_eq!((read, byte), (1, *b"H"));
+    house.stop().await;
+}

@@ -1,0 +1,11 @@
+//! The HTTP edge, tried over real sockets against a room that does what the test says.
+
+mod bind;
+mod client;
+mod house;
+mod life;
+mod limit;
+mod old;
+mod resume;
+mod stream;
+mod table;

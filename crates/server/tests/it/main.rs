@@ -1,0 +1,5 @@
+//! The gateway, tried from outside.
+
+#![cfg(test)]
+
+mod http;
