@@ -12,7 +12,7 @@ fn clean(what: &str, frame: &Value) {
     for (name, bad) in [
         ("an escape", "\u{1b}"),
         ("a tag character", "\u{e006f}"),
-        ("a credential", &["AKIA", "Z7QW2M4N8R5T6Y3P"].concat()),
+        ("a credential", &["AKIA", "Z7QW2M4N5R5T6Y3P"].concat()),
     ] {
         assert!(!unescaped.contains(bad), "{what}: {name} is left in {text}");
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{client, failed};
 use crate::client::Client;
-use crate::place::Scene;
+use crate::place::{Scene, attack};
 
 /// The most memory that a wrap may ever have had, in MB; it starts with about ten.
 const MOST: u64 = 96;
@@ -37,7 +37,8 @@ fn floods_before_an_answer_are_dropped_or_passed_in_bounds() {
 
 #[test]
 fn an_answer_that_is_too_large_is_refused() {
-    let scene = Scene::attack(&["big"]);
+    let limits = "[server.tool.work]\nlimits = { wall = \"5s\" }";
+    let scene = Scene::granted("attack", attack(&["big"]), "", limits);
     let mut client = client(&scene);
     let reply = client.call("work", json!({}));
     assert!(failed(&reply), "100 MB came through");
