@@ -6,6 +6,7 @@ mod commands;
 mod error;
 mod exposed;
 mod import;
+mod install;
 mod interrupt;
 mod load;
 mod network;
@@ -58,6 +59,7 @@ enum Command {
     Gateway(commands::gateway::GatewayArgs),
     Idempotency(commands::idempotency::IdempotencyArgs),
     Import(commands::import::ImportArgs),
+    Install(commands::install::InstallArgs),
     Pins(commands::pins::PinsArgs),
     Run(Box<commands::run::RunArgs>),
     Scan(commands::scan::ScanArgs),
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         Command::Gateway(args) => commands::gateway::run(&args, &place, &mut out),
         Command::Idempotency(args) => commands::idempotency::run(&args, &mut out),
         Command::Import(args) => commands::import::run(&args, &place, &mut out),
+        Command::Install(args) => commands::install::run(&args, &place, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
         Command::Run(args) => match commands::run::run(&args, &place, &mut out) {
             Ok(commands::run::Ran::Child(code)) => return ExitCode::from(code),

@@ -24,7 +24,7 @@ use self::told::Seen;
 use crate::error::CommandError;
 
 /// What the command line says about the network.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct NetworkArgs {
     /// Let it connect to this host: `api.github.com`, `*.github.com`, `db.acme.io:5432`, an address, or `*`
     ///

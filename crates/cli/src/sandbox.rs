@@ -35,7 +35,7 @@ pub(crate) fn selector() -> Selector {
 }
 
 /// Where this user keeps what can be lost: the cache folder, or one of our own where there is no home.
-fn private_folder() -> PathBuf {
+pub(crate) fn private_folder() -> PathBuf {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
     let user = std::fs::metadata("/proc/self").map_or(0, |own| std::os::unix::fs::MetadataExt::uid(&own));

@@ -16,9 +16,11 @@ use ringfence_policy::{
     validate_registration,
 };
 
+use serde_json::Value;
+
 pub use builder::RegistryBuilder;
 
-use crate::audit::{AuditEntry, AuditSink, PolicyChange};
+use crate::audit::{AuditEntry, AuditSink, PolicyChange, ServerStep};
 use crate::backend::Backends;
 use crate::call::{Call, Report};
 use crate::digest::digest;
@@ -424,6 +426,23 @@ impl Registry {
     /// The audit cannot keep them. They are kept before the next call, or that call's outcome is withheld.
     pub async fn keep_policies(&self) -> Result<(), String> {
         self.parts.keep_policies().await
+    }
+
+    /// Keeps in the audit what happened to an MCP server of a run.
+    ///
+    /// # Errors
+    ///
+    /// The audit cannot keep it.
+    pub async fn keep_server(
+        &self,
+        run: &Run,
+        server: &str,
+        step: &'static str,
+        about: Value,
+    ) -> Result<(), String> {
+        let at = self.parts.clock.now();
+        let step = ServerStep { at, run: Arc::clone(run.id()), server: server.to_owned(), step, about };
+        self.parts.append(std::iter::once(AuditEntry::Server(&step))).await
     }
 
     /// Ends a session: what tools kept in its storage scope is gone.

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ringfence::{Approver, Registry};
+use ringfence::{Approver, Registry, RequestFilter, RequestState};
 
 use crate::book::PinBook;
 use crate::door::{Agent, Door, Room};
 use crate::session::Session;
 use crate::spec::ServerSpec;
+
+/// How often it is looked for calls whose process has ended.
+const RESUME: Duration = Duration::from_secs(60);
 
 /// Makes the registry of one session: the toolbox's own tools are in it, and whoever is given is asked for approval.
 pub type MakeRegistry = dyn Fn(Arc<dyn Approver>) -> Result<Registry, String> + Send + Sync;
@@ -100,6 +103,31 @@ impl House {
     pub fn session(self: &Arc<Self>, agent: &Agent) -> Arc<Session> {
         let number = self.sessions.fetch_add(1, Ordering::Relaxed) + 1;
         Session::new(Arc::clone(self), agent.clone(), format!("mcp-{}-{number}", self.instance))
+    }
+
+    /// Goes on with calls that waited for people when their process ended, now and from time to time, until it is dropped.
+    ///
+    /// Nobody is there any more to be told their outcome: it is in the audit, and under their idempotency key.
+    pub async fn resume(self: &Arc<Self>) {
+        let Some(store) = self.people.as_ref().and_then(|people| people.store()) else { return };
+        let mut session = None;
+        loop {
+            let waits = |filed: &ringfence::FiledRequest| {
+                matches!(filed.state, RequestState::Open | RequestState::Approved)
+                    && filed.request.call.is_some()
+            };
+            match store.requests(&RequestFilter::default()).await {
+                Ok(requests) if requests.iter().any(waits) => {
+                    let session = session.get_or_insert_with(|| self.session(&Agent::default()));
+                    if let Err(error) = session.resume_calls().await {
+                        tracing::warn!("calls that waited for people cannot be gone on with: {error}");
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => tracing::warn!("the requests for approval cannot be read: {error}"),
+            }
+            tokio::time::sleep(RESUME).await;
+        }
     }
 
     /// Returns the server whose words are passed on as if nobody stood between: the only one, without a prefix.

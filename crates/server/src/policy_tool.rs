@@ -16,6 +16,9 @@ use crate::upstream::{Upstream, lock};
 /// What it is called.
 pub(crate) const NAME: &str = "ringfence_policy";
 
+/// How many withheld tools an agent is told of.
+const MOST_WITHHELD: usize = 100;
+
 /// Tells an agent what it may do.
 pub(crate) struct PolicyTool {
     declaration: Declaration,
@@ -53,22 +56,32 @@ impl PolicyTool {
         let registry = session.registry();
         let wanted = |name: &str| only.is_none_or(|only| only == name);
         let listed = registry.list();
-        let tools: Vec<Value> = listed
-            .iter()
-            .filter(|tool| {
-                wanted(tool.declaration().name.as_str()) && tool.declaration().name.as_str() != NAME
-            })
-            .map(|tool| {
-                let name = tool.declaration().name.as_str();
-                json!({
-                    "name": name,
-                    "class": tool.class().as_str(),
-                    "approval": registry.decision(name).map(needed),
-                    "reach": registry.granted(name).map(|grant| reach(&grant)),
-                    "constraints": tool.declaration().constraints,
-                })
-            })
-            .collect();
+        let mut reaches: Vec<(Value, Vec<&str>)> = Vec::new();
+        let mut tools: Vec<Value> = Vec::new();
+        let own = |name: &str| wanted(name) && name != NAME;
+        for tool in listed.iter().filter(|tool| own(tool.declaration().name.as_str())) {
+            let name = tool.declaration().name.as_str();
+            let mut told = json!({ "name": name, "class": tool.class().as_str() });
+            if let Some(told) = told.as_object_mut() {
+                if let Some(decision) =
+                    registry.decision(name).filter(|decision| *decision != Decision::Allow)
+                {
+                    told.insert("approval".into(), json!(needed(decision)));
+                }
+                if !tool.declaration().constraints.is_none() {
+                    told.insert("constraints".into(), json!(tool.declaration().constraints));
+                }
+            }
+            tools.push(told);
+            let reach = registry.granted(name).map(|grant| reach(&grant)).unwrap_or_default();
+            // Tools of one server reach the same, which is said once.
+            match reaches.iter_mut().find(|(known, _)| *known == reach) {
+                Some((_, names)) => names.push(name),
+                None => reaches.push((reach, vec![name])),
+            }
+        }
+        let reaches: Vec<Value> =
+            reaches.into_iter().map(|(reach, names)| json!({ "tools": names, "reach": reach })).collect();
         let withheld: Vec<Value> = session
             .upstreams
             .iter()
@@ -85,6 +98,7 @@ impl PolicyTool {
         json!({
             "personality": session.house().options.personality,
             "tools": tools,
+            "reach": reaches,
             "withheld": withheld,
             "recentRefusals": refusals,
         })
@@ -97,14 +111,11 @@ fn withheld(upstream: &Upstream) -> Vec<(String, String)> {
     let kept = listing.judged.iter().filter_map(|one| {
         let name = one.key.strip_prefix("tool:")?;
         let why = one.quarantine.as_ref()?.refusal.message.to_string();
-        Some((upstream.spec.offered(name), why))
+        // A name can say anything; one that is none is not told.
+        let name = upstream.spec.offered(name).parse::<ToolName>().ok()?;
+        Some((name.to_string(), why))
     });
-    kept.map(|(name, why)| (clean(&name), clean(&why))).collect()
-}
-
-fn clean(text: &str) -> String {
-    let text: String = text.chars().take(300).collect();
-    ringfence::text::clean(&text).text.into_owned()
+    kept.take(MOST_WITHHELD).collect()
 }
 
 const fn needed(decision: Decision) -> &'static str {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use ringfence::egress::Witness;
 use ringfence::policy::{Constraints, Idempotency, Limits, Risk, SafetyClass};
 use ringfence::{Capabilities, Running, ToolError};
 
@@ -74,8 +75,12 @@ pub type ErrorSink = Box<dyn FnMut(&[u8]) + Send>;
 
 /// Starts a server inside the fence.
 pub trait Starter: Send + Sync {
-    /// Starts it anew.
-    fn start(&self, errors: ErrorSink) -> BoxFuture<'_, Result<Running, ToolError>>;
+    /// Starts it anew. `errors` is given what it says on its error stream, and `witness` is told what it reaches.
+    fn start(
+        &self,
+        errors: ErrorSink,
+        witness: Arc<dyn Witness>,
+    ) -> BoxFuture<'_, Result<Running, ToolError>>;
 
     /// Says what the server has tried and was refused, and what would allow it; one line each.
     fn refusals(&self) -> Vec<String> {

@@ -114,6 +114,13 @@ impl ServerTool {
             }
             Asks::Prompt | Asks::Resource => {
                 for (name, value) in arguments.as_object().into_iter().flatten() {
+                    // A prompt is offered under a longer name than its server has for it.
+                    let own = value.as_str().filter(|_| name == "name" && self.asks == Asks::Prompt);
+                    let own = own.and_then(|offered| self.upstream.upgrade()?.spec.own(offered).map(raw));
+                    if let Some(own) = own {
+                        params.set(name, own);
+                        continue;
+                    }
                     let written =
                         params.get(name).and_then(|own| serde_json::from_str::<Value>(own.get()).ok());
                     if written.as_ref() != Some(value) {

@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -57,12 +57,13 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), CommandError> {
     File::open(parent).and_then(|folder| folder.sync_all()).map_err(|error| failed("write", path, error))
 }
 
-/// Makes a folder that nobody else may look into, or checks that it is one.
+/// Makes a folder that nobody else may look into, or checks that it is ours and that nobody else may write to it.
 pub(crate) fn private_folder(path: &Path) -> Result<(), CommandError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|error| failed("make", path, error))?;
     let metadata = path.symlink_metadata().map_err(|error| failed("read", path, error))?;
-    if !metadata.is_dir() || metadata.permissions().mode() & 0o022 != 0 {
+    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !metadata.is_dir() || !is_ours || metadata.permissions().mode() & 0o022 != 0 {
         let error = std::io::Error::other("it is not a folder that only you may write to");
         return Err(failed("use", path, error));
     }

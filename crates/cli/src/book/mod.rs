@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::error::CommandError;
 use crate::load::read_text;
 
-pub(crate) use file::{Lock, replace};
+pub(crate) use file::{Lock, private_folder, replace, unique_beside};
 pub(crate) use ringfence_server::Seen;
 pub(crate) use seen::SeenFile;
 
@@ -46,7 +46,7 @@ impl Book {
     /// Returns the book of one server that has no policy file, in the state folder of the user.
     pub(crate) fn of_server(name: &ServerName) -> Result<Self, CommandError> {
         let folder = state_folder()?.join("servers").join(name.as_str());
-        file::private_folder(&folder)?;
+        private_folder(&folder)?;
         let inside = |file: &str| folder.join(file);
         Ok(Self { pins: inside("pins.json"), seen: inside("seen.json"), lock: inside("pins.lock") })
     }

@@ -129,3 +129,18 @@ fn a_lock_that_is_held_is_not_waited_for_forever() {
     drop(held);
     Lock::within(&book.lock, std::time::Duration::from_millis(30)).unwrap();
 }
+
+#[test]
+fn a_folder_that_others_may_write_to_is_not_ours() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/b");
+    private_folder(&path).unwrap();
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    private_folder(&path).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o770)).unwrap();
+    assert!(private_folder(&path).is_err());
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(folder.path().join("a"), &link).unwrap();
+    assert!(private_folder(&link).is_err());
+}

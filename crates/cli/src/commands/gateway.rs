@@ -9,12 +9,14 @@ use ringfence_server::Agent;
 use ringfence_server::http::{new_token, token_hash};
 
 use crate::book::Book;
-use crate::commands::wrap::{fenced, granted, launcher};
+use crate::commands::wrap::{granted, launcher};
 use crate::error::{CommandError, Exit};
+use crate::install::Refresh;
 use crate::load::Place;
 use crate::sandbox::BackendChoice;
 use crate::serving::{
-    IDLE, Listening, Plan, large_runtime, log_to_error_stream, open, serve_stdio, server_spec, small_runtime,
+    Fenced, IDLE, Listening, Plan, large_runtime, log_to_error_stream, open, serve_stdio, server_spec,
+    small_runtime,
 };
 use crate::store::StoreName;
 
@@ -71,7 +73,7 @@ pub(crate) fn run(args: &GatewayArgs, place: &Place, out: &mut dyn Write) -> Res
     for entry in &loaded.servers {
         let Some(launcher) = &launcher else { continue };
         let grant = granted(entry, &loaded)?;
-        let server = fenced(entry, command(entry)?, grant, Arc::clone(launcher))?;
+        let server = Fenced::new(entry, command(entry)?, Refresh::Keep, grant, Arc::clone(launcher))?;
         servers.push(server_spec(entry, Arc::new(server), true, IDLE));
     }
     let listening = (!args.stdio).then(|| Listening {

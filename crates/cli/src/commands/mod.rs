@@ -12,6 +12,7 @@ pub(crate) mod doctor;
 pub(crate) mod gateway;
 pub(crate) mod idempotency;
 pub(crate) mod import;
+pub(crate) mod install;
 pub(crate) mod pins;
 pub(crate) mod run;
 pub(crate) mod scan;

@@ -2,17 +2,16 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ringfence::policy::{Accept, ServerEntry, ServerName, resolve_capabilities};
-use ringfence::sandbox::SearchPath;
 use ringfence::{Grant, SandboxLauncher};
 use ringfence_server::Agent;
 
 use crate::book::Book;
 use crate::error::{CommandError, Exit};
+use crate::install::Refresh;
 use crate::load::{Loaded, Place};
 use crate::sandbox::{BackendChoice, choose};
 use crate::serving::{
@@ -43,6 +42,9 @@ pub(crate) struct WrapArgs {
     /// With --listen on loopback: let everybody in who can reach the address, without a token
     #[arg(long, requires = "listen")]
     anonymous: bool,
+    /// Install the package of an `npx`, `uvx` or `pipx run` command anew, instead of using what is installed
+    #[arg(long)]
+    refresh: bool,
     /// What confines it
     #[arg(long, value_enum, default_value = "auto")]
     backend: BackendChoice,
@@ -70,7 +72,8 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
         if place.policy.exists() { Book::beside(&place.policy) } else { Book::of_server(&entry.name)? };
     // A pin file that cannot be trusted stops everything, before anything is started.
     book.read_pins()?;
-    let server = fenced(&entry, &args.command, grant, Arc::clone(&launcher))?;
+    let refresh = if args.refresh { Refresh::Anew } else { Refresh::Keep };
+    let server = Fenced::new(&entry, &args.command, refresh, grant, Arc::clone(&launcher))?;
     if !has_entry {
         server.tried.no_policy();
     }
@@ -161,24 +164,4 @@ pub(crate) fn launcher(choice: BackendChoice, loaded: &Loaded) -> Result<Sandbox
         hint: Some("`ringfence doctor` says what this machine has"),
     })?;
     Ok(SandboxLauncher::new(sandbox))
-}
-
-/// Puts a server together that is started by this command.
-pub(crate) fn fenced(
-    entry: &ServerEntry,
-    command: &[String],
-    grant: Arc<Grant>,
-    launcher: Arc<SandboxLauncher>,
-) -> Result<Fenced, CommandError> {
-    let (program, arguments) = command
-        .split_first()
-        .ok_or_else(|| CommandError::Input { message: "no command is given".into(), hint: None })?;
-    let search = SearchPath::default().and(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
-    let here = std::env::current_dir().unwrap_or_default();
-    let found = if program.contains('/') { Some(here.join(program)) } else { search.find(program) };
-    let found: PathBuf = found.filter(|path| Path::exists(path)).ok_or_else(|| CommandError::Input {
-        message: format!("no program is named `{program}`"),
-        hint: None,
-    })?;
-    Ok(Fenced::new(entry, grant, launcher, found, arguments.to_vec(), Vec::new()))
 }

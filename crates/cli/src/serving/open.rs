@@ -36,13 +36,14 @@ pub(crate) struct Plan<'a> {
 /// A house that is open, and whom it tells of calls that wait.
 pub(crate) struct Opened {
     pub(crate) house: Arc<House>,
-    telling: Option<tokio::task::JoinHandle<()>>,
+    /// What goes on beside the clients.
+    beside: Vec<tokio::task::JoinHandle<()>>,
 }
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        if let Some(telling) = self.telling.take() {
-            telling.abort();
+        for task in &self.beside {
+            task.abort();
         }
     }
 }
@@ -60,16 +61,17 @@ pub(crate) async fn open(
         }
         None => None,
     };
-    let telling = match &store {
+    let mut beside = Vec::new();
+    match &store {
         Some(store) if !loaded.notify.is_empty() => {
             let notifier = notifier(&loaded, Arc::clone(store) as _).await?;
-            Some(tokio::spawn(async move {
+            beside.push(tokio::spawn(async move {
                 // It ends with the house.
                 let _unheard = notifier.run(&CancellationToken::new()).await;
-            }))
+            }));
         }
-        _ => None,
-    };
+        _ => {}
+    }
     let options = HouseOptions {
         policy_tool: plan.policy_tool,
         directory: plan.place.working_dir(),
@@ -87,7 +89,9 @@ pub(crate) async fn open(
     let make = move |approver| makings.registry(approver);
     let house = House::new(plan.servers, Arc::new(plan.book), Arc::new(make), people, options);
     let house = house.map_err(|error| CommandError::Start(std::io::Error::other(error.to_string())))?;
-    Ok(Opened { house, telling })
+    let own = Arc::clone(&house);
+    beside.push(tokio::spawn(async move { own.resume().await }));
+    Ok(Opened { house, beside })
 }
 
 /// Where clients connect, and who they are.

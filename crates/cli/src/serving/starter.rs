@@ -6,12 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
-use ringfence::egress::{Scope, Witness};
-use ringfence::policy::{Limits, ServerEntry};
+use ringfence::egress::{Evidence, Scope, Witness};
+use ringfence::policy::{HostSet, Limits, ServerEntry};
+use ringfence::sandbox::SearchPath;
 use ringfence::{Grant, Running, SandboxLauncher, SecretSource as _, Service, ToolError};
 use ringfence_server::{ErrorSink, Starter};
 
+use super::log::tell;
 use super::tried::Tried;
+use crate::error::CommandError;
+use crate::install::{Install, Refresh, installed, own_install};
 use crate::secrets;
 
 /// How much of what a server writes to its error stream is passed on.
@@ -19,32 +23,46 @@ const MOST_PASSED: usize = 4 << 20;
 
 /// A server that is started inside the fence.
 pub(crate) struct Fenced {
-    pub(crate) launcher: Arc<SandboxLauncher>,
-    /// The program that runs, its own name for itself, and its arguments.
-    pub(crate) program: PathBuf,
-    pub(crate) called: Option<String>,
-    pub(crate) arguments: Vec<String>,
-    /// Its own files.
-    pub(crate) install: Vec<PathBuf>,
-    pub(crate) grant: Arc<Grant>,
-    pub(crate) limits: Limits,
-    pub(crate) directory: Option<PathBuf>,
-    pub(crate) variables: BTreeMap<String, String>,
+    launcher: Arc<SandboxLauncher>,
+    what: What,
+    /// What runs, once it was found or installed.
+    ready: tokio::sync::Mutex<Option<Arc<Program>>>,
+    grant: Arc<Grant>,
+    limits: Limits,
+    directory: Option<PathBuf>,
+    variables: BTreeMap<String, String>,
     /// Variables, and the secrets they hold.
-    pub(crate) secrets: BTreeMap<String, String>,
+    secrets: BTreeMap<String, String>,
     pub(crate) tried: Arc<Tried>,
 }
 
+/// Where a server comes from.
+#[derive(Clone)]
+enum What {
+    /// A program of this machine.
+    Here { program: PathBuf, arguments: Vec<String> },
+    /// A package, which is installed first.
+    Package { install: Install, registry: Option<HostSet>, refresh: Refresh },
+}
+
+/// What is started.
+struct Program {
+    program: PathBuf,
+    arguments: Vec<String>,
+    /// Its own files, which it may read and run.
+    install: Vec<PathBuf>,
+}
+
 impl Fenced {
-    /// Puts a server together from its policy entry.
+    /// Puts a server together from its policy entry and its command.
     pub(crate) fn new(
         entry: &ServerEntry,
+        command: &[String],
+        refresh: Refresh,
         grant: Arc<Grant>,
         launcher: Arc<SandboxLauncher>,
-        program: PathBuf,
-        arguments: Vec<String>,
-        install: Vec<PathBuf>,
-    ) -> Self {
+    ) -> Result<Self, CommandError> {
+        let what = what(entry, command, refresh)?;
         let mut variables = entry.env.clone();
         for (name, value) in std::env::vars_os() {
             let (Ok(name), Ok(value)) = (name.into_string(), value.into_string()) else { continue };
@@ -53,23 +71,43 @@ impl Fenced {
                 variables.insert(name, value);
             }
         }
-        Self {
+        Ok(Self {
             launcher,
-            program,
-            called: None,
-            arguments,
-            install,
+            what,
+            ready: tokio::sync::Mutex::default(),
             limits: entry.limits,
             directory: entry.directory(),
             variables,
             secrets: entry.secrets.clone(),
             tried: Tried::new(entry.name.as_str(), Arc::clone(&grant)),
             grant,
-        }
+        })
     }
 
-    async fn service(&self) -> Result<Service, ToolError> {
+    /// Finds out what runs, or installs it; once.
+    async fn program(&self) -> Result<Arc<Program>, ToolError> {
+        let mut ready = self.ready.lock().await;
+        if let Some(program) = &*ready {
+            return Ok(Arc::clone(program));
+        }
+        let what = self.what.clone();
+        let found = tokio::task::spawn_blocking(move || find(what)).await;
+        let found = found.map_err(|error| error.to_string()).and_then(|found| found);
+        let program = Arc::new(found.map_err(|why| ToolError::new(why).not_executed())?);
+        // Paths among its arguments that it has no access to are likely what it is for.
+        for argument in program.arguments.iter().filter(|argument| argument.starts_with('/')) {
+            let path = std::path::Path::new(argument);
+            if !program.install.iter().any(|own| path.starts_with(own)) {
+                self.tried.path(path);
+            }
+        }
+        *ready = Some(Arc::clone(&program));
+        Ok(program)
+    }
+
+    async fn service(&self, witness: Arc<dyn Witness>) -> Result<Service, ToolError> {
         let failed = |message: String| ToolError::new(message).not_executed();
+        let program = self.program().await?;
         let mut environment = self.variables.clone();
         for (variable, reference) in &self.secrets {
             if !self.grant.secrets.as_ref().is_some_and(|own| own.admits(reference)) {
@@ -81,27 +119,31 @@ impl Fenced {
             environment.insert(variable.clone(), secret.expose().to_owned());
         }
         let network = self.grant.network.as_ref().filter(|own| !own.is_empty()).map(|own| {
-            let witness = Arc::clone(&self.tried) as Arc<dyn Witness>;
-            Scope::builder(own.clone()).limits(self.limits).witness(witness).build()
+            let both = Both(Arc::clone(&self.tried), witness);
+            Scope::builder(own.clone()).limits(self.limits).witness(Arc::new(both)).build()
         });
         Ok(Service {
-            program: self.program.clone(),
-            called: self.called.clone(),
-            arguments: self.arguments.clone(),
+            program: program.program.clone(),
+            called: None,
+            arguments: program.arguments.clone(),
             directory: self.directory.clone(),
             environment,
             limits: self.limits,
             grant: Arc::clone(&self.grant),
-            install: self.install.clone(),
+            install: program.install.clone(),
             network,
         })
     }
 }
 
 impl Starter for Fenced {
-    fn start(&self, mut errors: ErrorSink) -> BoxFuture<'_, Result<Running, ToolError>> {
+    fn start(
+        &self,
+        mut errors: ErrorSink,
+        witness: Arc<dyn Witness>,
+    ) -> BoxFuture<'_, Result<Running, ToolError>> {
         async move {
-            let service = self.service().await?;
+            let service = self.service(witness).await?;
             let tried = Arc::clone(&self.tried);
             let mut passed = 0_usize;
             let sink = move |bytes: &[u8]| {
@@ -129,5 +171,51 @@ impl Starter for Fenced {
 
     fn refusals(&self) -> Vec<String> {
         self.tried.lines()
+    }
+}
+
+/// Tells whoever runs us, and whoever keeps the audit.
+struct Both(Arc<Tried>, Arc<dyn Witness>);
+
+impl Witness for Both {
+    fn saw(&self, evidence: &Evidence) {
+        self.0.saw(evidence);
+        self.1.saw(evidence);
+    }
+}
+
+/// Reads the command of a server.
+fn what(entry: &ServerEntry, command: &[String], refresh: Refresh) -> Result<What, CommandError> {
+    let input = |message: String, hint| CommandError::Input { message, hint };
+    let read = Install::read(command).map_err(|error| input(error.to_string(), Some(error.hint())))?;
+    if let Some(install) = read {
+        return Ok(What::Package { install, registry: entry.registry.clone(), refresh });
+    }
+    let (program, arguments) =
+        command.split_first().ok_or_else(|| input("no command is given".to_owned(), None))?;
+    let search = SearchPath::default().and(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
+    let here = std::env::current_dir().unwrap_or_default();
+    let found = if program.contains('/') { Some(here.join(program)) } else { search.find(program) };
+    let found = found.filter(|path| path.exists());
+    let program = found.ok_or_else(|| input(format!("no program is named `{program}`"), None))?;
+    Ok(What::Here { program, arguments: arguments.to_vec() })
+}
+
+fn find(what: What) -> Result<Program, String> {
+    match what {
+        What::Here { program, arguments } => {
+            let install = own_install(&program, &arguments);
+            Ok(Program { program, arguments, install })
+        }
+        What::Package { install, registry, refresh } => {
+            let found = installed(&install, registry.as_ref(), refresh, &|line| tell(line));
+            let found = found.map_err(|error| match error.hint() {
+                Some(hint) => format!("{error} (hint: {hint})"),
+                None => error.to_string(),
+            })?;
+            let mut install = found.beside;
+            install.push(found.root);
+            Ok(Program { program: found.program, arguments: found.arguments, install })
+        }
     }
 }

@@ -45,7 +45,7 @@ fn a_broken_toolbox() {
     exit 4
     box.toml:2:22: `https://x.com/` has a scheme, and only hosts are matched
     exit 4
-    box.toml:2:8: tool name `a tool` is not 1 to 64 characters of letters, digits, `_`, `.` and `-`
+    box.toml:2:8: tool name `a tool` is not 1 to 128 characters of letters, digits, `_`, `.` and `-`
     exit 4
     box.toml:2:19: `soon` is not a duration such as `500ms`, `30s`, `2m` or `1h`
     exit 4

@@ -15,6 +15,7 @@ mod corpora;
 mod demo;
 mod idempotency;
 mod import;
+mod install;
 mod layers;
 mod network;
 mod notify;

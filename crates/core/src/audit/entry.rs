@@ -40,6 +40,8 @@ pub enum AuditEntry<'a> {
     },
     /// A personality was put in force; at the start of a registry, its first.
     Policy(&'a PolicyChange),
+    /// Something happened to an MCP server: it was started, it ended, it reached something, or a definition of it was judged.
+    Server(&'a ServerStep),
     /// A person found out what became of a call in doubt.
     Settlement(&'a KeySettlement),
 }
@@ -121,6 +123,22 @@ impl KeySettlement {
             reason: finding.reason.clone(),
         }
     }
+}
+
+/// Something that happened to an MCP server.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerStep {
+    /// When, by the registry's clock.
+    #[serde(rename = "at_ms", serialize_with = "millis")]
+    pub at: Duration,
+    /// The run of the session that it was started for.
+    pub run: Arc<str>,
+    /// What the operator calls it.
+    pub server: String,
+    /// `started`, `ended`, `connection`, `accepted` or `withheld`.
+    pub step: &'static str,
+    /// More about it: why it ended, what was reached, which definition.
+    pub about: Value,
 }
 
 /// A personality that was put in force.
@@ -219,6 +237,9 @@ impl AuditEntry<'_> {
             }
             Self::Approver(change) => plain("approver", change.at, change),
             Self::Policy(change) => plain("policy", change.at, change),
+            Self::Server(step) => {
+                Ok(AuditLine { run: Some(Arc::clone(&step.run)), ..plain("server", step.at, step)? })
+            }
             Self::Settlement(settlement) => Ok(AuditLine {
                 run: Some(Arc::clone(&settlement.run)),
                 ..plain("settlement", settlement.at, settlement)?

@@ -37,6 +37,7 @@ pub use checkpoint::{Checkpoint, TrustedLog};
 pub use column::Columns;
 pub use entry::{
     ApprovalStep, ApproverChange, AuditEntry, AuditLine, AuditSink, KeySettlement, MemoryAudit, PolicyChange,
+    ServerStep,
 };
 pub use error::{HashError, KeyError, NoteError, OutputError, ProofError, TreeError};
 pub use finding::{Finding, Promise, Verified};

@@ -91,6 +91,8 @@ impl Edge {
         let Self { listener, tls, front, .. } = self;
         let stop = CancellationToken::new();
         let kill = CancellationToken::new();
+        // Whoever drops this instead of stopping it leaves no connection behind.
+        let _ended = kill.clone().drop_guard();
         let connections = TaskTracker::new();
         let places = Arc::new(Semaphore::new(front.limits.connections));
         let router = router(&front);

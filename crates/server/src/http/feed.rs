@@ -1,22 +1,24 @@
 //! What comes back from a room, message by message, and which of it is an answer.
 
-use std::future::Future as _;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt as _;
 use futures_util::stream::{BoxStream, poll_fn};
+use futures_util::{FutureExt as _, StreamExt as _};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::alias::{Place, restored};
 use super::log::EventId;
 use super::session::Held;
-use crate::message::{Id, Message, Request};
+use crate::message::{Id, Message, Request, answer_line, error_code, rpc_error};
 use crate::outlet::Outlet;
 
 /// How many messages wait between a room and the edge.
@@ -69,13 +71,16 @@ pub(super) async fn first(mut feed: Feed, patience: Duration) -> First {
 
 /// Has a room handle a request for as long as somebody reads what comes of it. Dropping it before the answer gives the
 /// request up.
-pub(super) fn attended(held: Held, request: Request, permit: OwnedSemaphorePermit) -> Feed {
-    let mut awaited = Awaited::of([&request.id]);
+pub(super) fn attended(held: Held, mut request: Request, permit: OwnedSemaphorePermit) -> Feed {
+    let place = Place::take(&held, &request.id);
+    let outer = std::mem::replace(&mut request.id, place.id().clone());
+    let inner = place.id().clone();
+    let mut awaited = Awaited::of([&inner]);
     let (outlet, mut lines) = Outlet::new(ROOM);
-    let handled = Arc::clone(&held.room).handle(Message::Request(request), outlet);
+    let handled = handled(&held, Message::Request(request), outlet);
     let mut task = Some(AbortOnDropHandle::new(tokio::spawn(async move {
         held.over.run_until_cancelled(handled).await;
-        drop((permit, held));
+        drop((place, permit, held));
     })));
     let mut answered = false;
     let events = poll_fn(move |context| {
@@ -91,6 +96,9 @@ pub(super) fn attended(held: Held, request: Request, permit: OwnedSemaphorePermi
                     // What the room still does after its answer is not given up.
                     task.take().map(AbortOnDropHandle::detach);
                 }
+                let line = if inner == outer { Some(line) } else { restored(&line, &inner, &outer) };
+                // The room writes objects; what is none belongs to nobody.
+                let Some(line) = line else { continue };
                 return Poll::Ready(Some(Event { id: None, line: line.into(), answer }));
             }
             let Some(handle) = task.as_mut() else { return Poll::Pending };
@@ -103,6 +111,28 @@ pub(super) fn attended(held: Held, request: Request, permit: OwnedSemaphorePermi
         }
     });
     events.boxed()
+}
+
+/// Has a room handle a message. A panic in it ends this message only, and whoever waits for an answer hears of it.
+pub(super) fn handled(
+    held: &Held,
+    message: Message,
+    outlet: Outlet,
+) -> impl Future<Output = ()> + Send + use<> {
+    let id = match &message {
+        Message::Request(request) => Some(request.id.clone()),
+        Message::Notification(_) | Message::Response(_) => None,
+    };
+    let room = Arc::clone(&held.room);
+    async move {
+        let handled = AssertUnwindSafe(async { room.handle(message, outlet.clone()).await }).catch_unwind();
+        if handled.await.is_err()
+            && let Some(id) = id
+        {
+            let error = rpc_error(error_code::INTERNAL, "the request failed inside the gateway");
+            let _sent = outlet.send(answer_line(Some(&id), &Err(error))).await;
+        }
+    }
 }
 
 /// Reads a channel.

@@ -44,7 +44,8 @@ impl Guard {
         let target = request.uri.authority().is_none_or(|authority| self.knows(authority.as_str()));
         let mut origins = request.headers.get_all(ORIGIN).iter();
         let origin = match (origins.next(), origins.next()) {
-            (None, _) => true,
+            // A browser leaves it out where a page only embeds something, but says that it is another site's page.
+            (None, _) => request.headers.get("sec-fetch-site").is_none_or(|site| site != "cross-site"),
             (Some(origin), None) => origin.to_str().is_ok_and(|origin| self.knows_origin(origin)),
             (Some(_), Some(_)) => false,
         };

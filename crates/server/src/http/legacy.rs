@@ -8,12 +8,10 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use futures_util::StreamExt as _;
-use futures_util::future::join_all;
 use futures_util::stream;
-use serde::Deserialize;
-use tokio_util::sync::CancellationToken;
 
-use super::feed::{Answered, Awaited, Event, Feed, First, ROOM, first, received};
+use super::carry::{Busy, begin, holding};
+use super::feed::{Answered, Event, Feed, First, ROOM, first, handled, received};
 use super::log::{EventId, Rest, STANDALONE};
 use super::negotiate;
 use super::reply::{NO_SESSION, Reply, TOO_MUCH, empty, later, message, plain, rpc};
@@ -199,106 +197,11 @@ async fn tell(held: &Held, one: Message) -> Reply {
     drop(nobody);
     let held = held.clone();
     let told = tokio::spawn(async move {
-        let handled = Arc::clone(&held.room).handle(one, outlet);
-        held.over.run_until_cancelled(handled).await;
+        held.over.run_until_cancelled(handled(&held, one, outlet)).await;
         drop(permit);
     });
     let _taken = tokio::time::timeout(TAKEN, told).await;
     empty(StatusCode::ACCEPTED)
-}
-
-/// Too many requests are under way.
-struct Busy;
-
-/// Has the room handle messages in a task of its own, and returns the number of the stream with everything that comes.
-fn begin(front: &Front, held: Held, all: Vec<Message>) -> Result<(u64, Feed), Busy> {
-    let ids: Vec<&Id> = all
-        .iter()
-        .filter_map(|one| match one {
-            Message::Request(request) => Some(&request.id),
-            Message::Notification(_) | Message::Response(_) => None,
-        })
-        .collect();
-    let permit = held.begin(ids.len()).ok_or(Busy)?;
-    let awaited = Awaited::of(ids);
-    let (stream, coming) = held.log().open();
-    let (outlet, lines) = Outlet::new(ROOM);
-    let handled: Vec<_> =
-        all.into_iter().map(|one| Arc::clone(&held.room).handle(one, outlet.clone())).collect();
-    drop(outlet);
-    let reader = held.clone();
-    front.table.tasks.spawn(async move {
-        let done = CancellationToken::new();
-        let carried = carry(&held, stream, lines, awaited, &done);
-        let handled = async {
-            join_all(handled).await;
-            done.cancel();
-        };
-        held.over.run_until_cancelled(async { tokio::join!(handled, carried) }).await;
-        held.log().end(stream);
-        drop(permit);
-    });
-    Ok((stream, holding(reader, received(coming))))
-}
-
-/// Carries everything from a room to the log, and to whoever reads the stream at the time.
-async fn carry(
-    held: &Held,
-    stream: u64,
-    mut lines: tokio::sync::mpsc::Receiver<String>,
-    mut awaited: Awaited,
-    done: &CancellationToken,
-) {
-    loop {
-        let line = tokio::select! {
-            biased;
-            line = lines.recv() => line,
-            // Nobody is left to answer: what was sent is carried, and then it is over.
-            () = done.cancelled(), if !lines.is_closed() => {
-                lines.close();
-                continue;
-            }
-        };
-        let Some(line) = line else { break };
-        let answer = awaited.answer(&line);
-        if answer == Some(Answered::Result)
-            && held.version().is_none()
-            && let Some(version) = agreed(&line)
-        {
-            held.agree(version);
-        }
-        let (event, sink) = held.log().push(stream, line.into(), answer);
-        if let Some(sink) = sink {
-            // Where nobody reads any more, the log has it.
-            let _sent = sink.send(event).await;
-        }
-        if awaited.is_empty() {
-            break;
-        }
-    }
-    held.log().end(stream);
-}
-
-/// Keeps a session in use as long as a stream of it is read.
-fn holding(held: Held, feed: Feed) -> Feed {
-    feed.inspect(move |_| {
-        let _held_while_read = &held;
-    })
-    .boxed()
-}
-
-/// Returns the version that the answer to `initialize` names.
-fn agreed(line: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Line {
-        result: Agreed,
-    }
-    #[derive(Deserialize)]
-    struct Agreed {
-        #[serde(rename = "protocolVersion")]
-        version: String,
-    }
-    serde_json::from_str(line).ok().map(|line: Line| line.result.version)
 }
 
 fn find(front: &Front, caller: Caller, headers: &HeaderMap, id: Option<&Id>) -> Result<Held, Reply> {

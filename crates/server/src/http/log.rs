@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::feed::{Answered, Event};
 
@@ -43,8 +44,28 @@ pub(super) struct Log {
 #[derive(Default)]
 struct Stream {
     sent: u64,
-    sink: Option<mpsc::Sender<Event>>,
+    sink: Option<Sink>,
     ended: Option<Instant>,
+}
+
+/// The connection that a stream goes to.
+#[derive(Clone)]
+pub(super) struct Sink {
+    to: mpsc::Sender<Event>,
+    replaced: CancellationToken,
+}
+
+impl Sink {
+    fn new() -> (Self, mpsc::Receiver<Event>) {
+        let (to, coming) = mpsc::channel(ROOM);
+        (Self { to, replaced: CancellationToken::new() }, coming)
+    }
+
+    /// Sends an event when there is room for it, unless another connection has taken the place of this one: that one found the
+    /// event in the log.
+    pub(super) async fn send(&self, event: Event) {
+        let _sent = self.replaced.run_until_cancelled(self.to.send(event)).await;
+    }
 }
 
 /// What is left of a stream: what was missed, and what is still to come.
@@ -57,7 +78,7 @@ impl Log {
     /// Begins a stream, and returns its number and what comes on it.
     pub(super) fn open(&mut self) -> (u64, mpsc::Receiver<Event>) {
         self.opened += 1;
-        let (sink, coming) = mpsc::channel(ROOM);
+        let (sink, coming) = Sink::new();
         self.streams.insert(self.opened, Stream { sink: Some(sink), ..Stream::default() });
         (self.opened, coming)
     }
@@ -68,7 +89,7 @@ impl Log {
         stream: u64,
         line: Bytes,
         answer: Option<Answered>,
-    ) -> (Event, Option<mpsc::Sender<Event>>) {
+    ) -> (Event, Option<Sink>) {
         let entry = self.streams.entry(stream).or_default();
         entry.sent += 1;
         let sink = entry.sink.clone();
@@ -111,8 +132,10 @@ impl Log {
         let missed = self.missed(after);
         let coming = match self.streams.get_mut(&after.stream) {
             Some(stream) if stream.ended.is_none() => {
-                let (sink, coming) = mpsc::channel(ROOM);
-                stream.sink = Some(sink);
+                let (sink, coming) = Sink::new();
+                if let Some(old) = stream.sink.replace(sink) {
+                    old.replaced.cancel();
+                }
                 Some(coming)
             }
             _ => None,

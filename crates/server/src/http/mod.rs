@@ -11,7 +11,9 @@
     reason = "what is refused is an answer like every other, and is sent as it is"
 )]
 
+mod alias;
 mod body;
+mod carry;
 mod config;
 mod edge;
 mod envelope;

@@ -8,7 +8,7 @@ use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use futures_util::StreamExt as _;
 
-use super::feed::{Event, ROOM, received};
+use super::feed::{Event, ROOM, handled, received};
 use super::reply::{NO_SESSION, Reply, TOO_MUCH, plain, rpc, unreadable};
 use super::route::{Caller, Front, refused};
 use super::session::{Held, Kind};
@@ -91,8 +91,7 @@ async fn take(front: &Front, caller: Caller, request: Request) -> Result<Reply, 
     let outlet =
         outlet.ok_or_else(|| plain(StatusCode::CONFLICT, "the stream of the session is not open"))?;
     front.table.tasks.spawn(async move {
-        let handled = Arc::clone(&held.room).handle(one, outlet);
-        held.over.run_until_cancelled(handled).await;
+        held.over.run_until_cancelled(handled(&held, one, outlet)).await;
         drop(permit);
     });
     Ok(plain(StatusCode::ACCEPTED, "Accepted"))

@@ -1,5 +1,6 @@
 //! One session: a room, whose it is, and what is under way in it.
 
+use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::log::Log;
 use crate::door::Room;
+use crate::message::Id;
 use crate::outlet::Outlet;
 
 /// How a session is spoken to.
@@ -41,6 +43,7 @@ pub(super) struct Session {
     asides: Arc<Semaphore>,
     log: Mutex<Log>,
     standalone: Mutex<Option<CancellationToken>>,
+    ids: Mutex<HashSet<Id>>,
     uses: Mutex<Uses>,
 }
 
@@ -63,6 +66,7 @@ impl Session {
             asides: Arc::new(Semaphore::new(in_flight)),
             log: Mutex::default(),
             standalone: Mutex::default(),
+            ids: Mutex::default(),
             uses: Mutex::new(Uses { now: 0, last: Instant::now() }),
         }
     }
@@ -92,6 +96,11 @@ impl Session {
     /// Returns what was sent on its streams.
     pub(super) fn log(&self) -> MutexGuard<'_, Log> {
         locked(&self.log)
+    }
+
+    /// Returns the ids that are in use in its room, where they are not one client's.
+    pub(super) fn ids(&self) -> MutexGuard<'_, HashSet<Id>> {
+        locked(&self.ids)
     }
 
     /// Takes the place of the one stream that belongs to no request, until what is returned is cancelled; nothing where it is

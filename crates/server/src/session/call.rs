@@ -93,7 +93,10 @@ impl Session {
                     return invalid("Unknown prompt");
                 };
                 let own = upstream.spec.own(&name).unwrap_or_default();
-                if let Some(refusal) = self.withheld_prompt(upstream, own).await {
+                if !self.admits_other(upstream, asks) {
+                    return invalid("Unknown prompt");
+                }
+                if let Err(refusal) = self.withheld_prompt(upstream, own).await {
                     return Err(self.refused(&name, asks, &refusal));
                 }
                 self.know_all_tools(false).await;
@@ -101,7 +104,8 @@ impl Session {
             }
             Asks::Resource => {
                 let Some(uri) = params.text("uri") else { return invalid("the resource's URI is missing") };
-                let Some(upstream) = self.resource_server(&uri).await else {
+                let server = self.resource_server(&uri).await;
+                let Some(upstream) = server.filter(|own| self.admits_other(own, asks)) else {
                     let data = json!({ "uri": uri });
                     return Err(Err(rpc_error_with(error_code::INVALID_PARAMS, "Unknown resource", &data)));
                 };

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Session, lock};
+use crate::clean::clean_raw;
 use crate::era::{Era, Hello, LEGACY, MODERN, SERVER};
+use crate::ingress::looks_hostile;
 use crate::message::{Answer, error_code, rpc_error};
 use crate::raw::{Raw, RawObject, raw};
 use crate::upstream::connection::Connection;
@@ -47,8 +49,14 @@ impl Session {
             Era::Legacy => connection.said(),
             Era::Modern => translated(&connection.said(), if spoken(&asked) { &asked } else { newest }),
         };
+        tame(&mut result, "serverInfo", self.server_name());
         self.adapt(&mut result, instructions);
         Ok(result.to_raw())
+    }
+
+    /// Returns what the operator calls the server whose words are passed on.
+    fn server_name(&self) -> &str {
+        self.upstreams.first().map_or("ringfence", |upstream| upstream.spec.name.as_str())
     }
 
     /// Answers a modern client that wants to know who is here.
@@ -72,7 +80,13 @@ impl Session {
                     }
                 };
                 let capabilities = said.get("capabilities").map(ToOwned::to_owned).unwrap_or_default();
-                (capabilities, info.unwrap_or_else(|| raw(&own_info())), instructions)
+                let info = info.unwrap_or_else(|| raw(&own_info()));
+                let mut both = RawObject::default();
+                both.set("capabilities", capabilities);
+                both.set("serverInfo", info);
+                tame(&mut both, "serverInfo", self.server_name());
+                let (capabilities, info) = (both.remove("capabilities"), both.remove("serverInfo"));
+                (capabilities.unwrap_or_default(), info.unwrap_or_default(), instructions)
             }
         };
         result.set("capabilities", capabilities);
@@ -128,6 +142,48 @@ impl Session {
     fn ready_at_once(&self) {
         self.ready.store(true, std::sync::atomic::Ordering::Release);
     }
+}
+
+/// Cleans what a server says of itself, and takes away what looks hostile: it comes before anybody could accept anything.
+fn tame(result: &mut RawObject, info: &str, name: &str) {
+    let instructions = result.remove("instructions");
+    let members: Vec<(String, Raw)> = result
+        .iter()
+        .filter_map(|(member, value)| {
+            let clean = clean_raw(value)?;
+            let parsed: Value = serde_json::from_str(clean.get()).ok()?;
+            let is_hostile = looks_hostile(&json!({ "name": "server", member: parsed }));
+            match member {
+                _ if !is_hostile => Some((member.to_owned(), clean)),
+                _ if member == info => {
+                    Some((member.to_owned(), raw(&json!({ "name": name, "version": "0" }))))
+                }
+                "protocolVersion" => Some((member.to_owned(), clean)),
+                "capabilities" => {
+                    let known = ["tools", "prompts", "resources", "logging", "completions", "tasks"];
+                    let members = parsed.as_object().into_iter().flatten();
+                    let kept: serde_json::Map<String, Value> = members
+                        .filter(|(name, _)| known.contains(&name.as_str()))
+                        .map(|(name, value)| (name.clone(), flags(value)))
+                        .collect();
+                    Some((member.to_owned(), raw(&kept)))
+                }
+                _ => None,
+            }
+        })
+        .collect();
+    *result = members.into_iter().collect();
+    if let Some(instructions) = instructions {
+        result.set("instructions", instructions);
+    }
+}
+
+/// Keeps only the switches of a capability.
+fn flags(value: &Value) -> Value {
+    let members = value.as_object().into_iter().flatten();
+    let known = ["listChanged", "subscribe"];
+    let kept = members.filter(|(name, value)| known.contains(&name.as_str()) && value.is_boolean());
+    Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 /// Makes the answer to `initialize` from what a modern server says.

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ringfence::policy::{Declaration, Runtime};
-use ringfence::{Refusal, Registered};
+use ringfence::{Code, Refusal, Registered};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{Session, lock};
-use crate::ingress::Judged;
+use crate::ingress::{Judged, looks_hostile};
 use crate::message::{Answer, error_code, rpc_error};
 use crate::raw::{Raw, RawObject, raw};
+use crate::tool::Asks;
 use crate::upstream::Upstream;
 
 /// How many resources a session remembers the servers of.
@@ -85,7 +87,7 @@ impl Session {
         }
         let Some(hello) = self.hello() else { return Ok(raw(&json!({ "prompts": [] }))) };
         let mut prompts = Vec::new();
-        for upstream in &self.upstreams {
+        for upstream in self.upstreams.iter().filter(|own| self.admits_other(own, Asks::Prompt)) {
             if let Err(why) = upstream.refresh_prompts(self, &hello).await {
                 tracing::warn!("{why}");
                 if self.upstreams.len() == 1 {
@@ -107,22 +109,23 @@ impl Session {
         Ok(raw(&json!({ "prompts": prompts })))
     }
 
-    /// Says why a prompt may not be used, if so.
+    /// Says why a prompt may not be used, if so. One that is not listed is not known to anybody who could have accepted it.
     pub(super) async fn withheld_prompt(
         self: &Arc<Self>,
         upstream: &Arc<Upstream>,
         own: &str,
-    ) -> Option<Refusal> {
-        if !lock(&upstream.prompts).known
-            && let Some(hello) = self.hello()
-            && let Err(why) = upstream.refresh_prompts(self, &hello).await
-        {
-            tracing::warn!("{why}");
+    ) -> Result<(), Refusal> {
+        let unknown = || Refusal::new(Code::ToolUnknown, "no prompt of this name is offered");
+        let is_known = lock(&upstream.prompts).known;
+        if let Some(hello) = self.hello().filter(|_| !is_known) {
+            upstream.refresh_prompts(self, &hello).await.map_err(|why| {
+                Refusal::new(Code::NotAvailable, ringfence::text::clean(&why).text.into_owned())
+            })?;
         }
         let listing = lock(&upstream.prompts);
         let key = format!("prompt:{own}");
-        let found: Option<&Judged> = listing.judged.iter().find(|one| one.key == key);
-        found.and_then(|one| one.quarantine.as_ref()).map(|why| why.refusal.clone())
+        let found: &Judged = listing.judged.iter().find(|one| one.key == key).ok_or_else(unknown)?;
+        found.quarantine.as_ref().map_or(Ok(()), |why| Err(why.refusal.clone()))
     }
 
     /// Lists the resources of all servers, or their templates. One server's pages are passed on as they are.
@@ -135,7 +138,8 @@ impl Session {
         let Some(hello) = self.hello() else { return Ok(raw(&json!({ member: [] }))) };
         let only = self.upstreams.len() == 1;
         let mut all: Vec<Raw> = Vec::new();
-        for (place, upstream) in self.upstreams.iter().enumerate() {
+        let admitted = |own: &Arc<Upstream>| self.admits_other(own, Asks::Resource);
+        for (place, upstream) in self.upstreams.iter().enumerate().filter(|(_, own)| admitted(own)) {
             let mut params = params.clone();
             if !only {
                 params.remove("cursor");
@@ -153,30 +157,51 @@ impl Session {
             };
             match answer {
                 Ok(result) => {
-                    let object = RawObject::parse(&result).unwrap_or_default();
+                    let mut object = RawObject::parse(&result).unwrap_or_default();
                     let page: Vec<Raw> = object
                         .get(member)
                         .and_then(|raw| serde_json::from_str(raw.get()).ok())
                         .unwrap_or_default();
-                    self.remember_resources(place, &page);
+                    let shown: Vec<Raw> = page.iter().filter_map(|one| harmless(one)).collect();
                     if only {
-                        return Ok(result);
+                        let same = page.len() == shown.len()
+                            && page.iter().zip(&shown).all(|(was, is)| was.get() == is.get());
+                        if !same {
+                            object.set(member, raw(&shown));
+                        }
+                        return Ok(if same { result } else { object.to_raw() });
                     }
-                    all.extend(page);
+                    all.extend(shown.into_iter().filter(|one| self.belongs(place, one)));
                 }
                 Err(error) if only => return Err(error),
                 Err(error) => tracing::warn!(server = %upstream.spec.name, "{}", error.get()),
             }
         }
+        let is_claimed_once = |one: &Raw| {
+            let uri = RawObject::parse(one).ok().and_then(|one| one.text("uri"));
+            uri.is_none_or(|uri| lock(&self.resources).get(&uri).is_none_or(Option::is_some))
+        };
+        all.retain(is_claimed_once);
         Ok(raw(&json!({ member: all })))
     }
 
-    fn remember_resources(&self, place: usize, page: &[Raw]) {
+    /// Remembers whose resource something is. What two servers claim is neither's: it would be asked of the wrong one.
+    fn belongs(&self, place: usize, one: &RawValue) -> bool {
+        let Some(uri) = RawObject::parse(one).ok().and_then(|one| one.text("uri")) else { return true };
         let mut known = lock(&self.resources);
-        for one in page {
-            let uri = RawObject::parse(one).ok().and_then(|one| one.text("uri"));
-            if let Some(uri) = uri.filter(|_| known.len() < MOST_RESOURCES) {
-                known.insert(uri, place);
+        let is_full = known.len() >= MOST_RESOURCES;
+        match known.get_mut(&uri) {
+            Some(owner) if *owner == Some(place) => true,
+            Some(owner) => {
+                if owner.take().is_some() {
+                    tracing::warn!("two servers claim one resource, which is offered no more");
+                }
+                false
+            }
+            None if is_full => false,
+            None => {
+                known.insert(uri, Some(place));
+                true
             }
         }
     }
@@ -188,6 +213,30 @@ impl Session {
             || (agent.servers.as_ref().is_none_or(|own| own.iter().any(|one| one == server))
                 && agent.tools.as_ref().is_none_or(|own| own.iter().any(|one| one == name)))
     }
+}
+
+impl Session {
+    /// Says whether the client's token goes as far as the prompts or the resources of a server.
+    pub(super) fn admits_other(&self, upstream: &Upstream, asks: Asks) -> bool {
+        self.admits(&upstream.spec.name, &upstream.spec.offered(asks.name()))
+    }
+}
+
+/// Returns what may be shown of a resource or a template: without what its server says of it, where that looks hostile, and
+/// nothing where even its name does.
+fn harmless(one: &RawValue) -> Option<Raw> {
+    let definition: Value = serde_json::from_str(one.get()).ok()?;
+    if !looks_hostile(&definition) {
+        return Some(one.to_owned());
+    }
+    let bare: serde_json::Map<String, Value> = definition
+        .as_object()?
+        .iter()
+        .filter(|(name, _)| matches!(name.as_str(), "uri" | "uriTemplate" | "name" | "mimeType" | "size"))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let bare = Value::Object(bare);
+    (!looks_hostile(&bare)).then(|| raw(&bare))
 }
 
 /// What the toolbox's own tools are known by where servers are named.

@@ -11,6 +11,7 @@ use crate::era::SUBSCRIPTION;
 use crate::message::{Answer, Id, Request, error_code, notification_line, rpc_error};
 use crate::outlet::Outlet;
 use crate::raw::{RawObject, raw};
+use crate::tool::Asks;
 
 /// How many requests of one session may listen.
 const MOST_LISTENS: usize = 64;
@@ -39,7 +40,10 @@ impl Session {
         let hello = self.hello()?;
         let mut honoured = Vec::new();
         for uri in uris {
-            let Some(upstream) = self.resource_server(&uri).await else { continue };
+            let server = self.resource_server(&uri).await;
+            let Some(upstream) = server.filter(|own| self.admits_other(own, Asks::Resource)) else {
+                continue;
+            };
             let mut params = RawObject::default();
             params.set("uri", raw(&uri));
             if self.watch_at(&upstream, &hello, "resources/subscribe", &uri, params).await.is_ok() {

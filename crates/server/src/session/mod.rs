@@ -29,7 +29,8 @@ use crate::message::{
 };
 use crate::outlet::Outlet;
 use crate::policy_tool::{NAME, PolicyTool};
-use crate::raw::{Raw, raw};
+use crate::raw::{Raw, RawObject, raw};
+use crate::spec::ServerSpec;
 use crate::tie::Tie;
 use crate::upstream::Upstream;
 
@@ -61,8 +62,8 @@ pub struct Session {
     parked: Mutex<Parked>,
     listens: Mutex<Listens>,
     refusals: Mutex<VecDeque<(String, Code, String)>>,
-    /// Which server a resource came from.
-    resources: Mutex<HashMap<String, usize>>,
+    /// Which server a resource came from; none where several claim it.
+    resources: Mutex<HashMap<String, Option<usize>>>,
 }
 
 impl Session {
@@ -81,9 +82,7 @@ impl Session {
             if let Some(directory) = &house.options.directory {
                 run = run.in_directory(directory);
             }
-            let admitted =
-                |name: &str| agent.servers.as_ref().is_none_or(|own| own.iter().any(|one| one == name));
-            let upstreams = house.servers.iter().filter(|spec| admitted(&spec.name));
+            let upstreams = house.servers.iter().filter(|spec| is_within(&agent, spec));
             let upstreams = upstreams.map(|spec| Upstream::new(Arc::clone(spec), Weak::clone(own))).collect();
             if let Some(name) = NAME.parse().ok().filter(|_| house.options.policy_tool) {
                 let added = registry.register(PolicyTool::new(name, Weak::clone(own)));
@@ -129,6 +128,16 @@ impl Session {
         &self.house.book
     }
 
+    /// Keeps in the audit what happened to a server of this session.
+    pub(crate) async fn keep_server(
+        &self,
+        server: &str,
+        step: &'static str,
+        about: Value,
+    ) -> Result<(), String> {
+        self.registry.keep_server(&self.run, server, step, about).await
+    }
+
     /// Returns who the client is, once it has said so.
     pub(crate) fn hello(&self) -> Option<Hello> {
         lock(&self.hello).clone()
@@ -137,6 +146,14 @@ impl Session {
     /// Says whether the client hears what servers ask.
     pub(crate) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
+    }
+
+    /// Goes on with calls whose process has ended.
+    pub(crate) async fn resume_calls(self: &Arc<Self>) -> Result<(), String> {
+        lock(&self.hello).get_or_insert_with(|| Hello::modern(&RawObject::default()));
+        self.ready.store(true, Ordering::Release);
+        self.know_all_tools(false).await;
+        self.registry.resume().await.map(drop).map_err(|error| error.to_string())
     }
 
     /// Returns the last refusals, newest last.
@@ -360,6 +377,12 @@ impl Session {
         };
         Tie::new(Weak::clone(&self.own), era.clone(), request.params.clone(), capabilities, outlet.clone())
     }
+}
+
+/// Says whether an agent may use anything of a server; of one it may not, nothing is started.
+fn is_within(agent: &Agent, spec: &ServerSpec) -> bool {
+    agent.servers.as_ref().is_none_or(|own| own.iter().any(|one| *one == spec.name))
+        && agent.tools.as_ref().is_none_or(|own| own.iter().any(|tool| spec.own(tool).is_some()))
 }
 
 /// A request that is being answered.

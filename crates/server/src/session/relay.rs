@@ -10,6 +10,7 @@ use crate::era::{Era, Hello};
 use crate::message::{Answer, Request, error_code, rpc_error};
 use crate::outlet::Outlet;
 use crate::raw::{RawObject, raw};
+use crate::tool::Asks;
 use crate::upstream::Upstream;
 
 impl Session {
@@ -67,7 +68,8 @@ impl Session {
         let Some(uri) = params.text("uri") else {
             return Err(rpc_error(error_code::INVALID_PARAMS, "the resource's URI is missing"));
         };
-        let Some(upstream) = self.resource_server(&uri).await else {
+        let server = self.resource_server(&uri).await;
+        let Some(upstream) = server.filter(|own| self.admits_other(own, Asks::Resource)) else {
             return Err(rpc_error(error_code::INVALID_PARAMS, "Unknown resource"));
         };
         self.watch_at(&upstream, hello, method, &uri, params).await
@@ -99,7 +101,7 @@ impl Session {
         self.upstreams.iter().position(|upstream| upstream.spec.own(name).is_some())
     }
 
-    /// Returns the server that a resource is of: the only one, the one that listed it, or the first that knows it.
+    /// Returns the server that a resource is of: the only one, the one that listed it, or the only one with a template for it.
     pub(super) async fn resource_server(self: &Arc<Self>, uri: &str) -> Option<Arc<Upstream>> {
         if let [only] = &self.upstreams[..] {
             return Some(Arc::clone(only));
@@ -108,10 +110,11 @@ impl Session {
         if known(self).is_none() {
             let _listed = self.list_resources("resources/list", "resources", RawObject::default()).await;
         }
-        if let Some(place) = known(self) {
-            return self.upstreams.get(place).cloned();
+        if let Some(owner) = known(self) {
+            return self.upstreams.get(owner?).cloned();
         }
         let hello = self.hello()?;
+        let mut fitting: Vec<Arc<Upstream>> = Vec::new();
         for upstream in &self.upstreams {
             let Ok(connection) = upstream.connection(&hello).await else { continue };
             if !connection.can("resources") {
@@ -128,10 +131,14 @@ impl Session {
                 template.text("uriTemplate").is_some_and(|template| could_be(&template, uri))
             };
             if templates.is_some_and(|all| all.iter().any(fits)) {
-                return Some(Arc::clone(upstream));
+                fitting.push(Arc::clone(upstream));
             }
         }
-        None
+        // What several could mean is asked of none: it would be the wrong one.
+        match &fitting[..] {
+            [only] => Some(Arc::clone(only)),
+            _ => None,
+        }
     }
 
     /// Finds the server that completes something, and gives it its own name for it.
@@ -139,13 +146,15 @@ impl Session {
         let mut reference = params.object("ref")?;
         if let Some(name) = reference.text("name") {
             let place = self.prompt_place(&name)?;
-            let own = self.upstreams.get(place)?.spec.own(&name)?;
+            let upstream = self.upstreams.get(place).filter(|own| self.admits_other(own, Asks::Prompt))?;
+            let own = upstream.spec.own(&name)?;
             reference.set("name", raw(own));
             params.set("ref", reference.to_raw());
             return Some(place);
         }
         let uri = reference.text("uri")?;
-        let server = self.resource_server(&uri).await?;
+        let server = self.resource_server(&uri).await;
+        let server = server.filter(|own| self.admits_other(own, Asks::Resource))?;
         self.upstreams.iter().position(|own| Arc::ptr_eq(own, &server))
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -53,6 +53,8 @@ pub(crate) struct Connection {
     why: Mutex<Option<String>>,
     junk: AtomicU64,
     leash: Mutex<Option<OwnedFd>>,
+    /// Whether it has said who it is and is in use.
+    settled: AtomicBool,
     /// The last of what it wrote to its standard error.
     pub(crate) errors: Arc<Mutex<Tail>>,
 }
@@ -113,6 +115,7 @@ impl Connection {
             why: Mutex::default(),
             junk: AtomicU64::new(0),
             leash: Mutex::new(Some(leash)),
+            settled: AtomicBool::new(false),
             errors,
         });
         tokio::spawn(write(to, lines, connection.gone.clone()));
@@ -227,6 +230,22 @@ impl Connection {
         lock(&self.pending).values().find_map(|own| own.tie.clone())
     }
 
+    /// Takes it into use.
+    pub(crate) fn settle(&self) {
+        self.settled.store(true, Ordering::Release);
+    }
+
+    /// Says whether it is in use.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::Acquire)
+    }
+
+    /// Ends it at once.
+    pub(crate) fn kill(&self) {
+        drop(lock(&self.writer).take());
+        drop(lock(&self.leash).take());
+    }
+
     /// Ends it: nothing more is asked, and when it does not end by itself it is ended.
     pub(crate) async fn close(&self) {
         drop(lock(&self.writer).take());
@@ -270,6 +289,11 @@ impl Connection {
         drop(lock(&self.leash).take());
     }
 
+    /// Returns how many lines were no message, or answered nothing.
+    pub(crate) fn junk(&self) -> u64 {
+        self.junk.load(Ordering::Relaxed)
+    }
+
     fn count_junk(&self) {
         self.junk.fetch_add(1, Ordering::Relaxed);
     }
@@ -288,10 +312,13 @@ impl Connection {
 
     fn end(&self, why: &str) {
         lock(&self.why).get_or_insert_with(|| why.to_owned());
+        if self.gone.is_cancelled() {
+            return;
+        }
         self.gone.cancel();
         drop(lock(&self.writer).take());
         lock(&self.pending).clear();
-        let junk = self.junk.swap(0, Ordering::Relaxed);
+        let junk = self.junk();
         if junk > 0 {
             tracing::warn!("a server wrote {junk} lines to its output that are no message or answer nothing");
         }

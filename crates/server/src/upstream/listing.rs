@@ -67,7 +67,7 @@ impl Upstream {
     ) -> Option<Raw> {
         let written = said.get("instructions")?;
         let text: String = serde_json::from_str(written.get()).ok()?;
-        let definition = json!({ "description": text });
+        let definition = Value::String(text);
         let judged = self.judged(session, "instructions", vec![definition]).await.ok()?;
         let free = judged.iter().all(|one| one.quarantine.is_none());
         *lock(&self.instructions) = Listing { known: true, judged };
@@ -145,9 +145,11 @@ impl Upstream {
             let judge = Judge { server: &spec.name, pins: &pins, accept: spec.accept };
             let judgement = judge.judge(kind, definitions);
             book.keep(&spec.name, kind, &judgement.accepted, &judgement.seen)?;
-            Ok::<_, String>(judgement.all)
+            Ok::<_, String>(judgement)
         };
-        tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
+        let judgement = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())??;
+        self.keep_judgement(session, &judgement).await?;
+        Ok(judgement.all)
     }
 
     fn put_in_force(self: &Arc<Self>, session: &Session, judged: Vec<Judged>) {

@@ -3,6 +3,7 @@
 pub(crate) mod connection;
 mod inbox;
 mod listing;
+mod record;
 mod start;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
 
 use self::connection::{Connection, Gone};
 use crate::era::{Era, Hello};
@@ -36,6 +38,10 @@ pub(crate) struct Upstream {
     pub(crate) instructions: Mutex<Listing>,
     /// What has to be told again to a server that was restarted.
     remembered: Mutex<Remembered>,
+    /// What the audit has of its definitions.
+    kept: Mutex<record::Kept>,
+    /// Cancelled when nothing is to be started any more.
+    closing: CancellationToken,
     /// Whether somebody already looks at a changed list.
     looking: AtomicBool,
 }
@@ -61,8 +67,6 @@ struct Slot {
     began: Option<Instant>,
     failures: u32,
     not_before: Option<Instant>,
-    /// Nothing is started any more.
-    closed: bool,
 }
 
 impl Upstream {
@@ -75,15 +79,27 @@ impl Upstream {
             prompts: Mutex::default(),
             instructions: Mutex::default(),
             remembered: Mutex::default(),
+            kept: Mutex::default(),
+            closing: CancellationToken::new(),
             looking: AtomicBool::new(false),
         })
     }
 
     /// Returns the running server, and starts it where none runs.
     pub(crate) async fn connection(self: &Arc<Self>, hello: &Hello) -> Result<Arc<Connection>, Gone> {
+        if let Some(connection) = self.running().await {
+            return Ok(connection);
+        }
+        // Whoever asks may give up; what was begun is finished all the same, so that nothing is left behind.
+        let (upstream, hello) = (Arc::clone(self), hello.clone());
+        let begun = tokio::spawn(async move { upstream.connect(&hello).await });
+        begun.await.unwrap_or_else(|error| Err(Gone { why: error.to_string(), asked: false }))
+    }
+
+    async fn connect(self: &Arc<Self>, hello: &Hello) -> Result<Arc<Connection>, Gone> {
         let mut slot = self.slot.lock().await;
-        if slot.closed {
-            return Err(Gone { why: "the session is over".to_owned(), asked: false });
+        if self.closing.is_cancelled() {
+            return Err(over());
         }
         if let Some(connection) = slot.connection.as_ref().filter(|own| !own.gone.is_cancelled()) {
             return Ok(Arc::clone(connection));
@@ -103,7 +119,11 @@ impl Upstream {
             }
             tokio::time::sleep(wait).await;
         }
-        match self.start(hello, slot.era.clone()).await {
+        let started = tokio::select! {
+            started = self.start(hello, slot.era.clone()) => started,
+            () = self.closing.cancelled() => Err(over()),
+        };
+        match started {
             Ok(connection) => {
                 slot.era = Some(connection.era());
                 slot.began = Some(Instant::now());
@@ -209,7 +229,7 @@ impl Upstream {
 
     /// Ends it for good.
     pub(crate) async fn close(&self) {
-        self.slot.lock().await.closed = true;
+        self.closing.cancel();
         self.stop().await;
     }
 
@@ -220,6 +240,10 @@ impl Upstream {
             connection.close().await;
         }
     }
+}
+
+fn over() -> Gone {
+    Gone { why: "the session is over".to_owned(), asked: false }
 }
 
 /// How often a server may ask for something in the course of one request.

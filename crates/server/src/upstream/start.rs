@@ -19,6 +19,33 @@ const PROBE: Duration = Duration::from_secs(10);
 /// How many messages of its own accord may wait to be looked at.
 const ROOM: usize = 64;
 
+/// A server that is being started. One that is given up on the way is ended at once.
+struct Begun(Arc<Connection>);
+
+impl Begun {
+    fn keep(self) -> Arc<Connection> {
+        let connection = Arc::clone(&self.0);
+        connection.settle();
+        connection
+    }
+}
+
+impl std::ops::Deref for Begun {
+    type Target = Arc<Connection>;
+
+    fn deref(&self) -> &Arc<Connection> {
+        &self.0
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if !self.0.is_settled() {
+            self.0.kill();
+        }
+    }
+}
+
 /// What came of asking a server who it is in one way.
 enum Tried {
     /// It has answered.
@@ -36,19 +63,23 @@ impl Upstream {
     ) -> Result<Arc<Connection>, Gone> {
         let first = known.unwrap_or_else(|| hello.era.clone());
         let second = if first == Era::Legacy { Era::Modern } else { Era::Legacy };
-        let mut connection = self.launch(hello).await?;
+        let mut connection = Begun(self.launch(hello).await?);
         let mut said = String::new();
         for era in [first, second] {
             // Some servers end when they are asked something that they do not know.
             if connection.gone.is_cancelled() {
-                connection = self.launch(hello).await?;
+                connection = Begun(self.launch(hello).await?);
             }
             match ask(&connection, hello, &era).await {
                 Tried::Known(era, info) => {
                     let _set = connection.nature.set((era, info));
+                    if let Err(gone) = self.keep_started(&connection).await {
+                        connection.close().await;
+                        return Err(gone);
+                    }
                     self.introduce(&connection).await;
                     self.end_when_idle(&connection);
-                    return Ok(connection);
+                    return Ok(connection.keep());
                 }
                 Tried::Unknown(why) => {
                     if said.is_empty() || connection.gone.is_cancelled() {
@@ -66,7 +97,12 @@ impl Upstream {
         let sink = Arc::clone(&errors);
         let sink = Box::new(move |bytes: &[u8]| lock(&sink).take(bytes));
         let failed = |why: String| Gone { why, asked: false };
-        let running = self.spec.starter.start(sink).await.map_err(|error| failed(error.to_string()))?;
+        let running = self
+            .spec
+            .starter
+            .start(sink, self.recorder())
+            .await
+            .map_err(|error| failed(error.to_string()))?;
         let (inbox, messages) = mpsc::channel(ROOM);
         let connection = Connection::new(running, hello.clone(), errors, inbox)
             .map_err(|error| failed(format!("it cannot be spoken to: {error}")))?;

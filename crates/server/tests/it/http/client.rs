@@ -102,6 +102,16 @@ impl Client {
         stream
     }
 
+    /// Sends a request on a connection that takes little at a time.
+    #[expect(clippy::disallowed_methods, reason = "a test is a client")]
+    pub(super) async fn start_narrow(&self, method: &str, path: &str, body: &str) -> TcpStream {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(16 << 10).unwrap();
+        let mut stream = socket.connect(self.address).await.unwrap();
+        stream.write_all(self.text(method, path, body).as_bytes()).await.unwrap();
+        stream
+    }
+
     #[expect(clippy::disallowed_methods, reason = "a test is a client")]
     pub(super) async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address).await.unwrap()

@@ -30,6 +30,8 @@ pub(super) struct Seen {
     /// How many requests were begun that never end by themselves, and how many of them were given up.
     pub(super) hung: AtomicUsize,
     pub(super) dropped: AtomicUsize,
+    /// How many large messages were taken.
+    pub(super) taken: AtomicUsize,
     pub(super) notified: Mutex<Vec<String>>,
     /// Lets requests go on that wait for it.
     pub(super) gate: Notify,
@@ -46,6 +48,20 @@ impl Seen {
         }
         panic!("{} instead of {least} after 5 seconds", count(self).load(Ordering::SeqCst));
     }
+
+    /// Waits until nothing more is taken, and returns how much was.
+    pub(super) async fn until_stuck(&self) -> usize {
+        let mut last = 0;
+        for _ in 0..40 {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let now = self.taken.load(Ordering::SeqCst);
+            if now > 0 && now == last {
+                return now;
+            }
+            last = now;
+        }
+        panic!("it never got stuck");
+    }
 }
 
 struct TestDoor(Arc<Seen>);
@@ -56,6 +72,7 @@ struct TestRoom {
     outlet: Mutex<Option<Outlet>>,
     asked: Mutex<Option<oneshot::Sender<Response>>>,
     over: Notify,
+    ids: Mutex<Vec<Id>>,
 }
 
 impl Door for TestDoor {
@@ -67,6 +84,7 @@ impl Door for TestDoor {
             outlet: Mutex::default(),
             asked: Mutex::default(),
             over: Notify::new(),
+            ids: Mutex::default(),
         })
     }
 }
@@ -75,7 +93,13 @@ impl Room for TestRoom {
     fn handle(self: Arc<Self>, message: Message, outlet: Outlet) -> BoxFuture<'static, ()> {
         async move {
             match message {
-                Message::Request(request) => self.request(request, outlet).await,
+                Message::Request(request) => {
+                    let id = request.id.clone();
+                    assert!(!self.ids.lock().unwrap().contains(&id), "{id} is in use");
+                    self.ids.lock().unwrap().push(id.clone());
+                    let _done = Done(&self, id);
+                    self.request(request, outlet).await;
+                }
                 Message::Notification(notification) => {
                     self.seen.notified.lock().unwrap().push(notification.method.clone());
                     let attached = self.outlet.lock().unwrap().clone();
@@ -110,6 +134,15 @@ impl Room for TestRoom {
             self.seen.closed.fetch_add(1, Ordering::SeqCst);
         }
         .boxed()
+    }
+}
+
+/// Takes an id out of use.
+struct Done<'a>(&'a TestRoom, Id);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.ids.lock().unwrap().retain(|id| *id != self.1);
     }
 }
 
@@ -186,8 +219,20 @@ impl TestRoom {
                 Ok(serde_json::from_str(told.await.unwrap().answer.unwrap().get()).unwrap())
             }
             "nothing" => return,
+            "panic" => panic!("as the test wants it"),
+            // Sends more than a connection can hold, and then answers.
+            "stream/large" => {
+                for number in 0..count {
+                    let params = json!({ "progress": number, "message": "a".repeat(64 << 10) });
+                    let _sent =
+                        outlet.send(notification_line("notifications/progress", Some(&raw(&params)))).await;
+                    self.seen.taken.fetch_add(1, Ordering::SeqCst);
+                }
+                Ok(json!({}))
+            }
             "subscriptions/listen" => {
-                let line = notification_line("notifications/subscriptions/acknowledged", None);
+                let params = json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": id } });
+                let line = notification_line("notifications/subscriptions/acknowledged", Some(&raw(&params)));
                 outlet.send(line).await.unwrap();
                 let _hanging = Hanging(Arc::clone(&self.seen));
                 self.over.notified().await;

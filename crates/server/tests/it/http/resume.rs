@@ -63,6 +63,31 @@ async fn what_comes_while_nobody_reads_is_kept() {
     house.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_is_stuck_does_not_hold_up_the_next() {
+    let house = House::new().await;
+    let session = house.session(ALICE, "2025-11-25").await;
+    let stuck = session.start_narrow("POST", "/mcp", &legacy(1, "stream/large", r#""count":150"#)).await;
+    let mut stuck = super::client::Live::read(stuck).await;
+    let primed = stuck.event().await.unwrap().id.unwrap();
+    // It is not closed, but nobody reads it: what comes fills all the room there is.
+    assert!(house.seen.until_stuck().await < 150);
+    let mut next = resume(&session, &primed).await;
+    let mut last = next.message().await;
+    assert!(last["params"]["progress"].as_i64().unwrap() > 0, "the first are not kept any more");
+    while last["id"] != 1 {
+        let message = next.message().await;
+        if let (Some(one), Some(other)) =
+            (last["params"]["progress"].as_i64(), message["params"]["progress"].as_i64())
+        {
+            assert_eq!(one + 1, other, "nothing is left out, and nothing comes twice");
+        }
+        last = message;
+    }
+    assert_eq!(next.event().await, None);
+    house.stop().await;
+}
+
 #[tokio::test]
 async fn another_agent_cannot_read_it() {
     let house = House::new().await;

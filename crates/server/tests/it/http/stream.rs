@@ -128,6 +128,30 @@ async fn a_closed_connection_gives_up_nothing_of_a_session() {
     house.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_of_one_agent_may_use_the_same_ids() {
+    let house = House::new().await;
+    let asking = single(&house, "gated");
+    let one = asking.start("POST", "/mcp", &modern(1, "gated", "")).await;
+    let two = asking.start("POST", "/mcp", &modern(1, "gated", "")).await;
+    house.seen.until(|seen| &seen.hung, 2).await;
+    house.seen.gate.notify_waiters();
+    for stream in [one, two] {
+        let reply = Live::read(stream).await.whole().await;
+        assert_eq!((reply.json()["id"].as_i64(), reply.code()), (Some(1), 0), "{}", reply.body);
+    }
+    let body = modern(7, "subscriptions/listen", "");
+    let mut open = Vec::new();
+    for _ in 0..2 {
+        let mut listening = single(&house, "subscriptions/listen").open("POST", "/mcp", &body).await;
+        let told = listening.message().await;
+        assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7, "{told}");
+        open.push(listening);
+    }
+    assert_eq!(house.seen.opened.load(Ordering::SeqCst), 1, "it is one room");
+    house.stop().await;
+}
+
 #[tokio::test]
 async fn a_silent_stream_shows_that_it_is_alive() {
     let limits = EdgeLimits { keep_alive: Duration::from_millis(50), ..EdgeLimits::default() };

@@ -1,0 +1,145 @@
+//! One step of an install, inside the fence.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ringfence::egress::{Verdict, Via};
+use ringfence::policy::{Limits, NetworkGrant, Size, Span};
+use ringfence::sandbox::{Access, Ending, Spec, Streams};
+
+use super::InstallError;
+use crate::error::CommandError;
+use crate::network::{CommandNetwork, NetworkArgs, Told};
+use crate::sandbox::{BackendChoice, choose};
+use crate::shown::one_line;
+
+/// How much of what a failing step wrote is told.
+const SHOWN: usize = 600;
+
+/// The certificates that this machine trusts, wherever they are.
+const AUTHORITIES: &[&str] = &[
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// What a step runs, and what it may touch beside the platform: one folder to write, some to read.
+#[derive(Debug)]
+pub(super) struct Step<'a> {
+    /// What it is called in a message: `the install`.
+    pub(super) name: &'static str,
+    pub(super) package: &'a str,
+    pub(super) program: &'a Path,
+    pub(super) arguments: Vec<OsString>,
+    /// The folder that it may write to, and starts in.
+    pub(super) folder: &'a Path,
+    pub(super) readable: Vec<PathBuf>,
+    /// Whether it may start what it has just written, as making a virtual environment does.
+    pub(super) starts_own: bool,
+    pub(super) variables: Vec<(&'static str, OsString)>,
+    pub(super) network: Option<&'a NetworkGrant>,
+}
+
+impl Step<'_> {
+    /// Runs it. What it writes is read only when it fails.
+    pub(super) fn run(self) -> Result<(), InstallError> {
+        let refused =
+            |error| InstallError::Refused { step: self.name, package: self.package.to_owned(), error };
+        let started = |error| InstallError::File(CommandError::Start(error));
+        let sandbox = choose(BackendChoice::Auto, "").map_err(refused)?;
+        let mut spec = Spec::new(self.program)
+            .called(self.program)
+            .arguments(self.arguments.iter().cloned())
+            .limits(limits())
+            .tree(self.folder, Access::WRITE)
+            .directory(self.folder)
+            .variable("HOME", self.folder.join(".home"))
+            .variable("LANG", "C.UTF-8");
+        for path in &self.readable {
+            spec = spec.tree(path, Access::EXECUTE);
+        }
+        if self.starts_own {
+            spec = spec.any_binary();
+        }
+        for (name, value) in &self.variables {
+            spec = spec.variable(*name, value);
+        }
+        if let Some(authorities) = authorities() {
+            for name in ["NODE_EXTRA_CA_CERTS", "PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"] {
+                spec = spec.variable(name, &authorities);
+            }
+            spec = spec.tree(authorities, Access::READ);
+        }
+        if let Some(grant) = self.network {
+            spec = spec.network(grant);
+        }
+        let plan = sandbox.plan(&spec).map_err(refused)?;
+        let network = match self.network {
+            Some(grant) => {
+                let args = NetworkArgs::default();
+                Some(CommandNetwork::new(&args, grant.clone(), plan.limits, Told::Nobody).map_err(started)?)
+            }
+            None => None,
+        };
+        let mut streams = Streams::default();
+        if let Some(network) = &network {
+            streams = streams.gate(|made| network.open(made));
+        }
+        let report = sandbox.run_plan(&plan, streams);
+        let seen = network.map(|network| network.close().0);
+        let report = report.map_err(refused)?;
+        if report.ending == Ending::Exited(0) {
+            return Ok(());
+        }
+        let mut names: Vec<String> = Vec::new();
+        for evidence in seen.iter().flat_map(|seen| &seen.listed) {
+            let is_refused = matches!(evidence.verdict, Verdict::Refused { .. });
+            if evidence.via == Via::Dns && is_refused && !names.contains(&evidence.host) {
+                names.push(evidence.host.clone());
+            }
+        }
+        let told = names.iter().take(5).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
+        let output = [report.stdout.bytes, report.stderr.bytes].concat();
+        Err(InstallError::Failed {
+            step: self.name,
+            package: self.package.to_owned(),
+            code: report.ending.code(),
+            output: tail(&String::from_utf8_lossy(&output)),
+            refused: if told.is_empty() { String::new() } else { format!("; refused hosts: {told}") },
+        })
+    }
+}
+
+fn limits() -> Limits {
+    let minutes = |count: u64| Some(Span::new(Duration::from_secs(60 * count)));
+    Limits {
+        wall: minutes(5),
+        cpu: minutes(5),
+        memory: Some(Size::new(2 << 30)),
+        processes: Some(256),
+        open_files: Some(4096),
+        file_size: Some(Size::new(1 << 30)),
+        scratch: Some(Size::new(512 << 20)),
+        ..Limits::default()
+    }
+}
+
+/// Returns the certificates that the user or else the machine names. A registry on a private network needs them.
+fn authorities() -> Option<PathBuf> {
+    let own = ["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "PIP_CERT"].into_iter().filter_map(std::env::var_os);
+    let mut files = own.map(PathBuf::from).chain(AUTHORITIES.iter().map(PathBuf::from));
+    files.find(|file| file.is_absolute() && file.is_file())
+}
+
+/// The end of what a step wrote, on one line.
+fn tail(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = one_line(&words.join(" "));
+    let count = line.chars().count();
+    if count <= SHOWN {
+        return line;
+    }
+    std::iter::once('…').chain(line.chars().skip(count - SHOWN)).collect()
+}

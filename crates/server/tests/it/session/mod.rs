@@ -1,0 +1,6 @@
+//! Sessions over servers that run in the test: what passes, what is decided, and what is withheld.
+
+mod approve;
+mod fake;
+mod ingress;
+mod pass;
