@@ -16,6 +16,8 @@ async def use(streams):
         called = await session.call_tool(echo, {"message": "hello from the SDK"})
         prompts = [prompt.name for prompt in (await session.list_prompts()).prompts]
         resources = [str(resource.uri) for resource in (await session.list_resources()).resources]
+        # Servers say something late now and then; this SDK minds when its session is closed by then.
+        await asyncio.sleep(0.5)
         print(json.dumps({"version": hello.protocolVersion, "server": hello.serverInfo.name, "tools": names, "prompts": prompts,
                           "resources": resources, "echo": called.content[0].text}))
 

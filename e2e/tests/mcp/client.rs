@@ -130,11 +130,6 @@ impl Client {
         }
     }
 
-    /// Who answers when the peer asks.
-    pub(crate) fn answers(&mut self) -> &mut Answers {
-        &mut self.answers
-    }
-
     /// The process that was started.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()

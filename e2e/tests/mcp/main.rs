@@ -6,6 +6,7 @@
 #![cfg(test)]
 
 mod answer;
+mod approval;
 mod attack;
 mod client;
 mod conformance;

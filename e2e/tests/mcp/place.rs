@@ -7,6 +7,9 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
+use crate::answer::Answers;
+use crate::client::{Client, LEGACY};
+
 /// Where programs are looked for, on the host as inside.
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 /// A variable of whoever starts the server, which must not reach it.
@@ -178,6 +181,18 @@ impl Scene {
         let mut command = self.ringfence(&["wrap", "--name", &self.name, "--"]);
         command.args(&self.command);
         command
+    }
+
+    /// A person looks at what is withheld, and accepts one of the tools; without a look that must fail.
+    pub(crate) fn accept(&self, tool: &str) {
+        // A first session, in which the definition is seen.
+        Client::connect(self.wrapped(), LEGACY, Answers::default()).tools();
+        let accept = || self.ringfence(&["pins", "accept", "--server", &self.name, tool]).output().unwrap();
+        assert!(!accept().status.success(), "`{tool}` was accepted though nobody had looked at it");
+        let shown = self.ringfence(&["pins", "diff", "--server", &self.name]).output().unwrap();
+        assert_eq!(shown.status.code(), Some(4), "{}", String::from_utf8_lossy(&shown.stderr));
+        let accepted = accept();
+        assert!(accepted.status.success(), "{}", String::from_utf8_lossy(&accepted.stderr));
     }
 
     /// The command under test with this policy and workspace.

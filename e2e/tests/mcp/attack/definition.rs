@@ -25,16 +25,6 @@ fn reading(arguments: &[&str]) -> Scene {
     scene
 }
 
-/// A person looks at what was withheld, and accepts it.
-fn accept(scene: &Scene, name: &str) {
-    let blind = scene.ringfence(&["pins", "accept", "--server", "attack", name]).output().unwrap();
-    assert!(!blind.status.success(), "it was accepted though nobody had looked at it");
-    let shown = scene.ringfence(&["pins", "diff", "--server", "attack"]).output().unwrap();
-    assert_eq!(shown.status.code(), Some(4), "{}", String::from_utf8_lossy(&shown.stderr));
-    let accepted = scene.ringfence(&["pins", "accept", "--server", "attack", name]).output().unwrap();
-    assert!(accepted.status.success(), "{}", String::from_utf8_lossy(&accepted.stderr));
-}
-
 fn described(client: &mut Client, name: &str) -> Option<Value> {
     client.list("tools").into_iter().find(|tool| tool["name"] == name)
 }
@@ -106,7 +96,7 @@ fn a_person_accepts_a_change_and_it_is_offered() {
     assert!(described(&mut client(&scene), "work").is_some());
     fs::write(&step, "3").unwrap();
     assert_eq!(described(&mut client(&scene), "work"), None);
-    accept(&scene, "work");
+    scene.accept("work");
     assert!(described(&mut client(&scene), "work").is_some());
     // A later change is one again, and the old definition is not accepted any more either.
     for other in ["4", "0"] {
@@ -202,7 +192,7 @@ fn without_accept_nothing_is_offered_until_a_person_says_so() {
     assert!(first.tools().is_empty());
     let reply = first.call("work", json!({}));
     assert!(says(&reply, WITHHELD), "{reply:?}");
-    accept(&scene, "work");
+    scene.accept("work");
     assert_eq!(client(&scene).tools(), ["work"]);
 }
 

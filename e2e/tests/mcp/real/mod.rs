@@ -125,16 +125,17 @@ fn task(client: &mut Client, call: &Call) -> Result<Value, Value> {
     panic!("{} never completes", call.tool);
 }
 
-/// Every run of digits, and of hexadecimal digits that is as long as a digest, becomes one mark.
+/// Every number, digest and identifier made of hexadecimal digits and hyphens becomes one mark.
 fn masked(text: &str) -> String {
     let mut masked = String::new();
     let mut run = String::new();
     for letter in text.chars().chain(['\0']) {
-        if letter.is_ascii_hexdigit() {
+        if letter.is_ascii_hexdigit() || letter == '-' {
             run.push(letter);
             continue;
         }
-        if run.len() >= 7 || (!run.is_empty() && run.chars().all(|digit| digit.is_ascii_digit())) {
+        let numbers = run.contains(|digit: char| digit.is_ascii_digit());
+        if numbers && (run.len() >= 7 || run.chars().all(|digit| digit.is_ascii_digit())) {
             masked.push('#');
         } else {
             masked.push_str(&run);
@@ -151,7 +152,8 @@ fn a_mask_hides_digests_and_numbers_only() {
     let cases = [
         ("commit 0123456789abcdef by add", "commit # by add\0"),
         ("at 12:05:59", "at #:#:#\0"),
-        ("decade", "decade\0"),
+        ("decade-facade", "decade-facade\0"),
+        ("id 1c9e66f2-41e3-caf3-823e-0a1b2c3d4e5f", "id #\0"),
     ];
     for (text, wanted) in cases {
         assert_eq!(masked(text), wanted);
