@@ -2,10 +2,14 @@
 over stdio and over streamable HTTP.
 
     fixture.py               stdio
+    fixture.py modern        stdio, the stateless era only
     fixture.py http PORT     http://127.0.0.1:PORT/mcp
 """
 import asyncio
+import json
+import os
 import sys
+import threading
 import warnings
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -202,6 +206,13 @@ async def test_missing_capability(ctx: Context) -> str:
 
 
 @server.tool(structured_output=False)
+async def test_reconnection(ctx: Context) -> str:
+    """Answers after a while, on the stream that it was asked on."""
+    await asyncio.sleep(0.1)
+    return "Reconnection test completed successfully."
+
+
+@server.tool(structured_output=False)
 async def test_trigger_tool_change(ctx: Context) -> str:
     """Says that the tools changed, though they did not."""
     await ctx.notify_tools_changed()
@@ -360,6 +371,26 @@ async def complete(ref, argument, context):
     return Completion(values=[word for word in ("paris", "park", "party") if word.startswith(argument.value)], has_more=False)
 
 
+def stateless():
+    """Knows nothing of the era of sessions: the SDK, which knows it, never sees an `initialize`."""
+    source, (read, write) = os.fdopen(os.dup(0), "rb"), os.pipe()
+
+    def pass_on():
+        for line in source:
+            frame = json.loads(line)
+            if frame.get("method") == "initialize":
+                error = {"code": -32601, "message": "Method not found"}
+                os.write(1, json.dumps({"jsonrpc": "2.0", "id": frame["id"], "error": error}).encode() + b"\n")
+            else:
+                os.write(write, line)
+        os.close(write)
+
+    threading.Thread(target=pass_on, daemon=True).start()
+    os.dup2(read, 0)
+
+
+if sys.argv[1:2] == ["modern"]:
+    stateless()
 if sys.argv[1:2] == ["http"]:
     server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[2]))
 else:

@@ -93,7 +93,7 @@ fn outcome(server: &Server, suite: &str, arguments: &[&str]) -> BTreeMap<String,
 
 #[test]
 fn the_pass_sets_are_the_same() {
-    let scene = era::modern();
+    let scene = era::both();
     let (alone, fenced) = (alone(&scene), fenced(&scene));
     for (suite, arguments, least) in [
         ("conformance-1", &["--suite", "all"][..], 31),

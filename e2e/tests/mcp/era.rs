@@ -14,9 +14,14 @@ fn legacy() -> Scene {
     Scene::example("everything", |_| npm("server-everything", &[]))
 }
 
-/// A server that prefers the stateless era.
-pub(crate) fn modern() -> Scene {
+/// A server that knows both eras.
+pub(crate) fn both() -> Scene {
     Scene::granted("fixture", python("py2", "python", &[&file("fixture.py")]), "", "")
+}
+
+/// A server that knows the stateless era only.
+fn modern() -> Scene {
+    Scene::granted("fixture", python("py2", "python", &[&file("fixture.py"), "modern"]), "", "")
 }
 
 #[test]
@@ -37,8 +42,7 @@ fn every_client_is_served_by_a_legacy_server() {
 
 #[test]
 fn every_client_is_served_by_a_modern_server() {
-    let scene = modern();
-    for era in ERAS {
+    for (scene, era) in [both(), modern()].iter().flat_map(|scene| ERAS.map(|era| (scene, era))) {
         let mut client = Client::connect(scene.wrapped(), era, Answers::everything(&scene.workspace()));
         let said = client.text("test_simple_text", json!({}));
         assert_eq!(said, "This is a simple text response for testing.", "{era:?}");

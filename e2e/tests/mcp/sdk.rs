@@ -134,7 +134,7 @@ fn rmcp_sees_the_same() {
         };
         runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), work).await }).unwrap()
     };
-    for scene in [everything(), era::modern()] {
+    for scene in [everything(), era::both()] {
         let tool = if scene.name == "everything" {
             ("get-sum", json!({"a": 2, "b": 40}))
         } else {
