@@ -27,6 +27,8 @@ const MAX_FILE: u64 = 16 << 20;
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) policy: PathBuf,
+    /// Whether the command line says so.
+    pub(crate) is_named: bool,
     pub(crate) workspace: Option<PathBuf>,
 }
 
@@ -99,10 +101,10 @@ impl Place {
         Ok(self.read(&text))
     }
 
-    /// The same, where a toolbox that is not there is an empty one: it permits nothing.
-    pub(crate) fn load_if_there(&self) -> Result<Loaded, CommandError> {
-        let is_default = self.policy == Path::new("ringfence.toml");
-        if is_default && !self.policy.exists() { Ok(self.read("")) } else { self.load() }
+    /// The same, where only a toolbox counts that the command line names: a program that others start in a folder of their
+    /// choice does not believe what lies there.
+    pub(crate) fn load_if_named(&self) -> Result<Loaded, CommandError> {
+        if self.is_named { self.load() } else { Ok(self.read("")) }
     }
 
     /// Reads a text as if it were the toolbox.

@@ -33,9 +33,9 @@ use crate::error::{CommandError, Exit};
 #[derive(Debug, Parser)]
 #[command(name = "ringfence", version, max_term_width = 100, disable_help_subcommand = true)]
 struct Arguments {
-    /// The toolbox file: a personality and tools, as TOML or JSON
-    #[arg(long, short, global = true, value_name = "FILE", default_value = "ringfence.toml")]
-    policy: PathBuf,
+    /// The toolbox file: a personality and tools, as TOML or JSON; `ringfence.toml` by default, and none for `wrap`
+    #[arg(long, short, global = true, value_name = "FILE")]
+    policy: Option<PathBuf>,
 
     /// What `${workspace}` stands for; the current directory by default
     #[arg(long, global = true, value_name = "DIR")]
@@ -76,7 +76,9 @@ fn main() -> ExitCode {
     sandbox::begin_early();
     let arguments = Arguments::parse();
     let mut out = std::io::stdout().lock();
-    let place = load::Place { policy: arguments.policy, workspace: arguments.workspace };
+    let is_named = arguments.policy.is_some();
+    let policy = arguments.policy.unwrap_or_else(|| PathBuf::from("ringfence.toml"));
+    let place = load::Place { policy, is_named, workspace: arguments.workspace };
     let result = match arguments.command {
         Command::Approvals(args) => commands::approvals::run(&args, &place, &mut out),
         Command::Approver(args) => commands::approver::run(&args, &mut out),

@@ -39,9 +39,14 @@ pub(crate) type Carried = Arc<dyn Any + Send + Sync>;
 impl Call {
     /// A model's call of a tool.
     pub fn new(tool: impl Into<Arc<str>>, arguments: Value) -> Self {
+        Self::shared(tool, Arc::new(arguments))
+    }
+
+    /// The same, with arguments that somebody else holds too.
+    pub fn shared(tool: impl Into<Arc<str>>, arguments: Arc<Value>) -> Self {
         Self {
             tool: tool.into(),
-            arguments: Arc::new(arguments),
+            arguments,
             asker: Asker::Model,
             key: None,
             deadline: None,

@@ -149,6 +149,10 @@ pub struct Approvals {
     /// How long a request waits for people before it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<Span>,
+    /// Whether the person at an MCP client may be the one who agrees; absent = where the client was started by its user, and
+    /// for agents of a gateway whose entry says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<bool>,
 }
 
 impl Approvals {

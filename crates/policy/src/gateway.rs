@@ -89,6 +89,9 @@ pub struct AgentEntry {
     /// The servers it may use, and `toolbox` for the toolbox's own tools; absent = all of them.
     #[serde(default)]
     pub servers: Option<Vec<String>>,
+    /// Whether whoever holds the token is a person who may agree to calls that need one.
+    #[serde(default)]
+    pub approves: bool,
     /// The tools it may use, by their full names; absent = all of those servers.
     #[serde(default)]
     pub tools: Option<Vec<String>>,

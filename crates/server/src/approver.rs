@@ -30,14 +30,14 @@ pub(crate) struct FrontApprover {
 impl FrontApprover {
     async fn ask(&self, request: &ApprovalRequest) -> Verdict {
         let tie = TIE.try_with(Arc::clone).ok();
-        let agent = self.session.upgrade().map(|session| session.agent().name.clone()).unwrap_or_default();
+        let agent = self.session.upgrade().map(|session| session.agent().clone()).unwrap_or_default();
         let can_ask = tie.as_ref().is_some_and(|tie| can_be_asked(tie));
         // Two people are two: the one at the client cannot be told from the one who decides elsewhere.
         let one_is_enough = request.needed == Decision::Ask;
-        let asks_client = self.house.options.client_approves && can_ask && one_is_enough;
+        let asks_client = self.house.options.client_approves && agent.approves && can_ask && one_is_enough;
         let client = async {
             match &tie {
-                Some(tie) if asks_client => ask_client(tie, request, &agent).await,
+                Some(tie) if asks_client => ask_client(tie, request, &agent.name).await,
                 _ => std::future::pending().await,
             }
         };
@@ -88,7 +88,7 @@ async fn ask_client(tie: &Arc<Tie>, request: &ApprovalRequest, agent: &str) -> V
     let arguments = serde_json::to_string_pretty(&request.arguments).unwrap_or_default();
     let cut = arguments.len() > MOST_SHOWN;
     let shown: String = arguments.chars().take(MOST_SHOWN).collect();
-    let shown = ringfence::text::clean(&shown).text.into_owned();
+    let shown = visible(&shown);
     let rest = if cut { "\n… (the rest is not shown: refuse if you cannot judge it)" } else { "" };
     let (tool, class) = (&request.tool, request.class.as_str());
     let message = format!("Allow this call of `{tool}` (class `{class}`)?\n\n{shown}{rest}");
@@ -126,6 +126,22 @@ async fn ask_client(tie: &Arc<Tie>, request: &ApprovalRequest, agent: &str) -> V
     }
 }
 
+/// Writes out what could not be seen, so that a person agrees to what is there and not to what it looks like.
+fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        let plain = character == '\n' || (character.is_ascii() && !character.is_ascii_control());
+        let mut buffer = [0; 4];
+        let alone = &*character.encode_utf8(&mut buffer);
+        if plain || (!character.is_ascii() && ringfence::text::clean(alone).text == alone) {
+            shown.push(character);
+        } else {
+            shown.extend(character.escape_unicode());
+        }
+    }
+    shown
+}
+
 /// Tells the client now and then that its call waits, where it wants to hear of progress.
 async fn tell_waiting(tie: &Arc<Tie>, request: &ApprovalRequest) -> std::convert::Infallible {
     let Some(token) = tie.progress_token() else { return std::future::pending().await };
@@ -141,5 +157,24 @@ async fn tell_waiting(tie: &Arc<Tie>, request: &ApprovalRequest) -> std::convert
         tie.notify("notifications/progress", Some(&params.to_raw())).await;
         step += 1;
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_person_agrees_to_is_what_they_see() {
+        #[rustfmt::skip]
+        let cases = [
+            ("plain\n  text é 漢",              "plain\n  text é 漢"),
+            ("DE\u{200b}89\u{202e}XYZ",        "DE\\u{200b}89\\u{202e}XYZ"),
+            ("a\u{e0041}b\u{1b}[31m",          "a\\u{e0041}b\\u{1b}[31m"),
+            ("ghp_0123456789012345678901234567890123456", "ghp_0123456789012345678901234567890123456"),
+        ];
+        for (text, shown) in cases {
+            assert_eq!(visible(text), shown, "{text:?}");
+        }
     }
 }

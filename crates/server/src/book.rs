@@ -13,6 +13,11 @@ pub trait PinBook: Send + Sync {
     /// They cannot be read or were edited; then nothing is trusted.
     fn pins(&self) -> Result<Pins, String>;
 
+    /// Returns a number that is another one when the pins are others. It is asked for with every call.
+    fn stamp(&self) -> u64 {
+        0
+    }
+
     /// Accepts definitions of a server, by key, and replaces what was seen of one kind (`tool`, `prompt`, `instructions`) of it
     /// and is not accepted.
     ///

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::message::{Answer, error_code, rpc_error};
-use crate::raw::{Raw, raw};
+use crate::raw::{Raw, RawObject, raw};
 
 /// Cleans a value as it was written. `None` where it is not to be passed on at all.
 pub(crate) fn clean_raw(value: &RawValue) -> Option<Raw> {
@@ -19,13 +19,44 @@ pub(crate) fn clean_raw(value: &RawValue) -> Option<Raw> {
     })
 }
 
+/// What only we say, and no server.
+const OURS: &str = "ringfence/";
+
+/// Takes members off the `_meta` of something a server has sent that would pass for ours.
+pub(crate) fn take_off_ours(object: &mut RawObject) {
+    if !object.get("_meta").is_some_and(|meta| meta.get().contains("ringfence")) {
+        return;
+    }
+    let Some(meta) = object.object("_meta") else { return };
+    let kept: RawObject = meta
+        .iter()
+        .filter(|(name, _)| !name.starts_with(OURS))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    object.set("_meta", kept.to_raw());
+}
+
 /// Cleans an answer: a result, or an error with its message and data.
 pub(crate) fn clean_answer(answer: &Answer) -> Answer {
     let unusable =
         || rpc_error(error_code::INTERNAL, "the server's answer cannot be read the same way by everybody");
     match answer {
-        Ok(result) => clean_raw(result).ok_or_else(unusable),
+        Ok(result) => clean_raw(&without_ours(result)).ok_or_else(unusable),
         Err(error) => Err(clean_raw(error).unwrap_or_else(unusable)),
+    }
+}
+
+/// Returns a result without what would pass for ours.
+pub(crate) fn without_ours(result: &RawValue) -> Raw {
+    if !result.get().contains(OURS) {
+        return result.to_owned();
+    }
+    match RawObject::parse(result) {
+        Ok(mut object) => {
+            take_off_ours(&mut object);
+            object.to_raw()
+        }
+        Err(_) => result.to_owned(),
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Agent {
     pub servers: Option<Vec<String>>,
     /// The tools it may use, by the names it sees; absent: every one of its servers.
     pub tools: Option<Vec<String>>,
+    /// Whether there is a person at the client who may agree to calls that need one.
+    pub approves: bool,
 }
 
 /// Opens rooms.

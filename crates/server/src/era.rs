@@ -3,6 +3,8 @@
 //! In the legacy era a connection begins with `initialize` and either side asks the other things. In the modern era every
 //! request stands for itself, and a server that needs something answers `input_required`.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
 
 use crate::raw::{Raw, RawObject, raw};
@@ -21,29 +23,36 @@ pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const SERVER: &str = "io.modelcontextprotocol/serverInfo";
 
 /// How a side of a connection speaks.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Era {
     Legacy,
     Modern,
 }
 
 /// Who a client is and what it can do, as a server is told.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Hello {
     /// How the client speaks.
     pub(crate) era: Era,
     /// What it said when it came, as it was written: the parameters of `initialize`.
     pub(crate) initialize: RawObject,
+    /// What it can do.
+    capabilities: Arc<RawObject>,
 }
 
 impl Hello {
     /// A legacy client, by the parameters of its `initialize`.
-    pub(crate) const fn legacy(params: RawObject) -> Self {
-        Self { era: Era::Legacy, initialize: params }
+    pub(crate) fn legacy(params: RawObject) -> Arc<Self> {
+        Self::new(Era::Legacy, params)
+    }
+
+    fn new(era: Era, initialize: RawObject) -> Arc<Self> {
+        let capabilities = Arc::new(initialize.object("capabilities").unwrap_or_default());
+        Arc::new(Self { era, initialize, capabilities })
     }
 
     /// A modern client, by the `_meta` of one of its requests.
-    pub(crate) fn modern(meta: &RawObject) -> Self {
+    pub(crate) fn modern(meta: &RawObject) -> Arc<Self> {
         let mut params = RawObject::default();
         params.set("protocolVersion", raw(LEGACY.last().unwrap_or(&"")));
         let empty = || raw(&serde_json::json!({}));
@@ -51,12 +60,12 @@ impl Hello {
         let unnamed =
             || raw(&serde_json::json!({ "name": "ringfence", "version": env!("CARGO_PKG_VERSION") }));
         params.set("clientInfo", meta.get(CLIENT).map_or_else(unnamed, RawValue::to_owned));
-        Self { era: Era::Modern, initialize: params }
+        Self::new(Era::Modern, params)
     }
 
     /// Returns the capabilities of the client.
-    pub(crate) fn capabilities(&self) -> RawObject {
-        self.initialize.object("capabilities").unwrap_or_default()
+    pub(crate) fn capabilities(&self) -> Arc<RawObject> {
+        Arc::clone(&self.capabilities)
     }
 
     /// Returns what every request to a modern server carries.
@@ -90,7 +99,7 @@ pub(crate) fn strip_envelope(params: &mut RawObject) {
 }
 
 /// Makes a result fit for a client of an era. Returns nothing where it does already.
-pub(crate) fn fit_result(result: &RawValue, era: &Era, cacheable: bool) -> Option<Raw> {
+pub(crate) fn fit_result(result: &RawValue, era: Era, cacheable: bool) -> Option<Raw> {
     let mut object = RawObject::parse(result).ok()?;
     match era {
         Era::Legacy => {
@@ -166,7 +175,7 @@ mod tests {
         ];
         for (result, era, cacheable, fitted) in cases {
             let result: Raw = serde_json::from_str(result).unwrap();
-            assert_eq!(fit_result(&result, &era, cacheable).as_deref().map(RawValue::get), fitted);
+            assert_eq!(fit_result(&result, era, cacheable).as_deref().map(RawValue::get), fitted);
         }
     }
 

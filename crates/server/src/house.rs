@@ -43,6 +43,8 @@ pub struct HouseOptions {
     pub question: Duration,
     /// The folder that relative paths start from.
     pub directory: Option<PathBuf>,
+    /// The command by which a person looks at what is withheld.
+    pub review: String,
     /// The name of the personality, for whoever asks.
     pub personality: Option<String>,
 }
@@ -54,6 +56,7 @@ impl Default for HouseOptions {
             client_approves: true,
             question: Duration::from_secs(600),
             directory: None,
+            review: "ringfence pins".to_owned(),
             personality: None,
         }
     }

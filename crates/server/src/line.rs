@@ -7,8 +7,8 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 pub(crate) enum Line {
     /// A line without its end.
     Text(String),
-    /// A line that is longer than it may be, and was skipped.
-    TooLong,
+    /// A line that is longer than it may be, and was skipped; its beginning is kept.
+    TooLong(String),
     /// A line that is not UTF-8.
     NotText,
 }
@@ -22,6 +22,8 @@ pub(crate) struct Lines<R> {
 
 /// How much of the room for one line is kept for the next.
 const KEPT: usize = 64 << 10;
+/// How much of a line that is too long is looked at.
+const HEAD: usize = 256;
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
     pub(crate) const fn new(from: R, most: usize) -> Self {
@@ -45,6 +47,11 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
                 too_long |= self.line.len() + piece.len() > self.most;
                 if !too_long {
                     self.line.extend_from_slice(piece);
+                } else if self.line.len() < HEAD {
+                    self.line.extend_from_slice(piece.get(..HEAD.min(piece.len())).unwrap_or_default());
+                } else {
+                    self.line.truncate(HEAD);
+                    self.line.shrink_to(KEPT);
                 }
                 let used = end.map_or(available.len(), |end| end + 1);
                 self.from.consume(used);
@@ -56,7 +63,8 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
                 return Ok(None);
             }
             if too_long {
-                return Ok(Some(Line::TooLong));
+                let head = self.line.get(..HEAD.min(self.line.len())).unwrap_or_default();
+                return Ok(Some(Line::TooLong(String::from_utf8_lossy(head).into_owned())));
             }
             if self.line.last() == Some(&b'\r') {
                 self.line.pop();
@@ -84,6 +92,14 @@ mod tests {
         while let Some(line) = lines.next().await.unwrap() {
             all.push(line);
         }
-        assert_eq!(all, [Line::Text("one".into()), Line::TooLong, Line::Text("two".into()), Line::NotText]);
+        assert_eq!(
+            all,
+            [
+                Line::Text("one".into()),
+                Line::TooLong("0123456789A".into()),
+                Line::Text("two".into()),
+                Line::NotText
+            ]
+        );
     }
 }

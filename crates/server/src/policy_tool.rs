@@ -7,7 +7,7 @@ use ringfence::policy::{
     BinarySet, Capabilities, Constraints, Decision, Declaration, Direction, Idempotency, Limits,
     NetworkGrant, Risk, Runtime, SafetyClass, ToolName,
 };
-use ringfence::{Context, Grant, Tool, ToolError};
+use ringfence::{Context, Grant, Registered, Tool, ToolError};
 use serde_json::{Value, json};
 
 use crate::session::Session;
@@ -58,8 +58,11 @@ impl PolicyTool {
         let listed = registry.list();
         let mut reaches: Vec<(Value, Vec<&str>)> = Vec::new();
         let mut tools: Vec<Value> = Vec::new();
-        let own = |name: &str| wanted(name) && name != NAME;
-        for tool in listed.iter().filter(|tool| own(tool.declaration().name.as_str())) {
+        let own = |tool: &Registered| {
+            let name = tool.declaration().name.as_str();
+            wanted(name) && name != NAME && session.admits_tool(tool)
+        };
+        for tool in listed.iter().filter(|tool| own(tool)) {
             let name = tool.declaration().name.as_str();
             let mut told = json!({ "name": name, "class": tool.class().as_str() });
             if let Some(told) = told.as_object_mut() {
@@ -85,8 +88,9 @@ impl PolicyTool {
         let withheld: Vec<Value> = session
             .upstreams
             .iter()
-            .flat_map(|upstream| withheld(upstream))
-            .filter(|(name, _)| wanted(name))
+            .flat_map(|upstream| withheld(upstream).into_iter().map(move |own| (upstream, own)))
+            .filter(|(upstream, (name, _))| wanted(name) && session.admits(&upstream.spec.name, name))
+            .map(|(_, own)| own)
             .map(|(name, why)| json!({ "name": name, "why": why }))
             .collect();
         let refusals: Vec<Value> = session

@@ -82,6 +82,11 @@ pub trait Starter: Send + Sync {
         witness: Arc<dyn Witness>,
     ) -> BoxFuture<'_, Result<Running, ToolError>>;
 
+    /// Returns the values of the secrets that it was started with, so that they do not come back from it.
+    fn secrets(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Says what the server has tried and was refused, and what would allow it; one line each.
     fn refusals(&self) -> Vec<String> {
         Vec::new()

@@ -2,9 +2,10 @@
 //!
 //! INVARIANT: what a server asks in the course of a request goes to the client that made it, and to no other.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -27,12 +28,14 @@ pub(crate) struct Tie {
     /// The parameters as the client sent them.
     pub(crate) params: RawObject,
     /// What the client can do, for this request.
-    pub(crate) capabilities: RawObject,
+    pub(crate) capabilities: Arc<RawObject>,
     /// The least level of log messages that the client wants with this request; the session decides where absent.
     pub(crate) level: Option<String>,
     outlet: Mutex<Outlet>,
     /// Where questions to a modern client go, which are answered by a further request.
-    questions: mpsc::UnboundedSender<Question>,
+    questions: Option<mpsc::UnboundedSender<Question>>,
+    /// The arguments of a call, as they were read.
+    pub(crate) arguments: OnceLock<Arc<Value>>,
     /// What the server answered, as it was written.
     pub(crate) answer: Mutex<Option<Answer>>,
     waiting: Mutex<Waiting>,
@@ -60,11 +63,20 @@ impl Tie {
         session: Weak<Session>,
         era: Era,
         params: RawObject,
-        capabilities: RawObject,
+        capabilities: Arc<RawObject>,
         outlet: Outlet,
-    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Question>) {
-        let (questions, asked) = mpsc::unbounded_channel();
-        let level = params.object("_meta").and_then(|meta| meta.text(crate::era::LOG_LEVEL));
+    ) -> (Arc<Self>, Option<mpsc::UnboundedReceiver<Question>>) {
+        let (questions, asked) = match era {
+            Era::Legacy => (None, None),
+            Era::Modern => {
+                let (questions, asked) = mpsc::unbounded_channel();
+                (Some(questions), Some(asked))
+            }
+        };
+        let level = match era {
+            Era::Legacy => None,
+            Era::Modern => params.object("_meta").and_then(|meta| meta.text(crate::era::LOG_LEVEL)),
+        };
         let tie = Self {
             session,
             era,
@@ -73,10 +85,16 @@ impl Tie {
             level,
             outlet: Mutex::new(outlet),
             questions,
+            arguments: OnceLock::new(),
             answer: Mutex::default(),
             waiting: Mutex::default(),
         };
         (Arc::new(tie), asked)
+    }
+
+    /// Says whether these are the very arguments that the client sent.
+    pub(crate) fn sent(&self, arguments: &Value) -> bool {
+        self.arguments.get().is_some_and(|own| std::ptr::eq(&**own, arguments))
     }
 
     /// Returns the token by which the client wants to hear of progress.
@@ -116,7 +134,8 @@ impl Tie {
                 let (tell, told) = oneshot::channel();
                 let name = name.map(str::to_owned);
                 let question = Question { name, method: method.to_owned(), params, tell };
-                self.questions.send(question).map_err(|_| gone())?;
+                let questions = self.questions.as_ref().ok_or_else(gone)?;
+                questions.send(question).map_err(|_| gone())?;
                 told.await.map_err(|_| gone())
             }
         }

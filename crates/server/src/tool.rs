@@ -105,10 +105,7 @@ impl ServerTool {
         match self.asks {
             Asks::Tool => {
                 params.set("name", raw(&self.name));
-                let written = tie.and_then(|tie| self.asks.arguments(&tie.params).ok());
-                if params.get("arguments").is_none() && tie.is_some() && *arguments == json!({}) {
-                    // The client sent none, and the server shall see none.
-                } else if written.as_ref() != Some(arguments) {
+                if !tie.is_some_and(|tie| tie.sent(arguments)) {
                     params.set("arguments", raw(arguments));
                 }
             }
@@ -147,6 +144,7 @@ impl ServerTool {
         let asked = upstream.request(&hello, self.asks.method(), params, tie.as_ref());
         let answer = within(upstream.spec.patience, tie.as_deref(), asked).await?;
         let answer = answer.map_err(|gone| unreachable(&upstream, &gone))?;
+        let answer = answer.map(|result| crate::clean::without_ours(&result));
         let result = match &answer {
             Ok(result) => parse_json(result.get(), JsonLimits::DOCUMENT)
                 .map_err(|error| ToolError::new(format!("what the server returned cannot be used: {error}"))),
@@ -182,8 +180,10 @@ impl Tool for ServerTool {
 
     fn described<'v>(&self, output: &'v Value) -> Option<&'v Value> {
         const NOTHING: &Value = &Value::Null;
-        // A task that was begun has no result yet.
-        if !self.has_output || output.get("task").is_some() || output.get("taskId").is_some() {
+        // A task that was begun has no result yet, neither structured nor otherwise.
+        let has_result = output.get("structuredContent").is_some() || output.get("content").is_some();
+        let is_task = output.get("task").is_some() || output.get("taskId").is_some();
+        if !self.has_output || (is_task && !has_result) {
             return None;
         }
         Some(output.get("structuredContent").unwrap_or(NOTHING))

@@ -17,7 +17,7 @@ pub use clean::{
     replace_lone_surrogates,
 };
 pub use hidden::{HiddenKind, hidden_spans, may_hide};
-pub use name::{Collision, Refused, collide, collisions, refused};
+pub use name::{Collision, Refused, collide, collisions, likeness, refused};
 pub use scan::{
     Definition, Family, MAX_DESCRIPTION, Scan, ScanFinding, Thresholds, Verdict, rule_patterns, scan,
     scan_with, visible_description,

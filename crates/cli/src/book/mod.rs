@@ -120,6 +120,17 @@ impl Book {
 }
 
 impl PinBook for Book {
+    fn stamp(&self) -> u64 {
+        use std::hash::{Hash as _, Hasher as _};
+        use std::os::unix::fs::MetadataExt as _;
+        let mut hash = std::hash::DefaultHasher::new();
+        let found = std::fs::metadata(&self.pins).ok();
+        found
+            .map(|own| (own.dev(), own.ino(), own.len(), own.mtime(), own.mtime_nsec(), own.ctime_nsec()))
+            .hash(&mut hash);
+        hash.finish()
+    }
+
     /// Reads the pins, for whoever serves.
     fn pins(&self) -> Result<Pins, String> {
         self.read_pins().map_err(|error| error.to_string())
@@ -157,7 +168,11 @@ impl PinBook for Book {
         }
         self.keep_seen(server, kind, seen);
         if pins != before {
-            replace(&self.pins, &pins.to_json()).map_err(failed)?;
+            let text = pins.to_json();
+            // What could not be read again would stop everything.
+            Pins::from_json(&text)
+                .map_err(|error| format!("what server `{server}` sent cannot be kept: {error}"))?;
+            replace(&self.pins, &text).map_err(failed)?;
         }
         Ok(())
     }

@@ -5,7 +5,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use ringfence::policy::{ServerEntry, TokenDigest, ToolName};
-use ringfence_server::Agent;
 use ringfence_server::http::{new_token, token_hash};
 
 use crate::book::Book;
@@ -72,7 +71,7 @@ pub(crate) fn run(args: &GatewayArgs, place: &Place, out: &mut dyn Write) -> Res
     let mut servers = Vec::new();
     for entry in &loaded.servers {
         let Some(launcher) = &launcher else { continue };
-        let grant = granted(entry, &loaded)?;
+        let grant = granted(entry, &loaded, place)?;
         let server = Fenced::new(entry, command(entry)?, Refresh::Keep, grant, Arc::clone(launcher))?;
         servers.push(server_spec(entry, Arc::new(server), true, IDLE));
     }
@@ -89,7 +88,7 @@ pub(crate) fn run(args: &GatewayArgs, place: &Place, out: &mut dyn Write) -> Res
         let opened = open(plan, loaded, args.store.as_ref()).await?;
         match listening {
             Some(listening) => listening.run(&opened.house).await,
-            None => serve_stdio(&opened.house, &Agent::default()).await,
+            None => serve_stdio(&opened.house).await,
         }
     });
     runtime.shutdown_background();

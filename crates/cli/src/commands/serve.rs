@@ -4,8 +4,6 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use ringfence_server::Agent;
-
 use crate::book::Book;
 use crate::commands::wrap::launcher;
 use crate::error::{CommandError, Exit};
@@ -63,7 +61,7 @@ pub(crate) fn run(args: &ServeArgs, place: &Place, _: &mut dyn Write) -> Result<
         let opened = open(plan, loaded, args.store.as_ref()).await?;
         match listening {
             Some(listening) => listening.run(&opened.house).await,
-            None => serve_stdio(&opened.house, &Agent::default()).await,
+            None => serve_stdio(&opened.house).await,
         }
     });
     runtime.shutdown_background();

@@ -5,9 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ringfence::policy::{Accept, ServerEntry, ServerName, resolve_capabilities};
+use ringfence::policy::{Accept, Direction, ServerEntry, ServerName, resolve_capabilities};
 use ringfence::{Grant, SandboxLauncher};
-use ringfence_server::Agent;
 
 use crate::book::Book;
 use crate::error::{CommandError, Exit};
@@ -64,9 +63,9 @@ enum Accepted {
 
 pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<Exit, CommandError> {
     log_to_error_stream();
-    let loaded = place.load_if_there()?.sound()?;
+    let loaded = place.load_if_named()?.sound()?;
     let (entry, has_entry) = entry(args, &loaded)?;
-    let grant = granted(&entry, &loaded)?;
+    let grant = granted(&entry, &loaded, place)?;
     let launcher = Arc::new(launcher(args.backend, &loaded)?);
     let book =
         if place.policy.exists() { Book::beside(&place.policy) } else { Book::of_server(&entry.name)? };
@@ -97,7 +96,7 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
         let opened = open(plan, loaded, args.store.as_ref()).await?;
         match listening {
             Some(listening) => listening.run(&opened.house).await,
-            None => serve_stdio(&opened.house, &Agent::default()).await,
+            None => serve_stdio(&opened.house).await,
         }
     });
     runtime.shutdown_background();
@@ -148,13 +147,32 @@ fn name_of(command: &[String]) -> Result<ServerName, CommandError> {
     })
 }
 
-/// Returns what a server is granted: what its entry declares and the personality permits.
-pub(crate) fn granted(entry: &ServerEntry, loaded: &Loaded) -> Result<Arc<Grant>, CommandError> {
+/// Returns what a server is granted: what its entry declares and the personality permits, and never the policy itself.
+pub(crate) fn granted(
+    entry: &ServerEntry,
+    loaded: &Loaded,
+    place: &Place,
+) -> Result<Arc<Grant>, CommandError> {
+    let refused = |message: String, hint| CommandError::Input {
+        message: format!("server `{}`: {message}", entry.name),
+        hint,
+    };
     let grant = resolve_capabilities(&entry.capabilities, &loaded.personality);
-    grant.map(Arc::new).map_err(|refusal| CommandError::Input {
-        message: format!("server `{}`: {refusal}", entry.name),
-        hint: None,
-    })
+    let grant = grant.map_err(|refusal| refused(refusal.to_string(), None))?;
+    let policy = place.policy.canonicalize().unwrap_or_else(|_| place.policy.clone());
+    for extension in ["toml", "json", "pins.json", "pins.lock", "seen.json"] {
+        let own = if policy.extension().is_some_and(|own| own == extension) {
+            policy.clone()
+        } else {
+            policy.with_extension(extension)
+        };
+        let writable = grant.fs.as_ref().is_some_and(|fs| fs.judge(&own, Direction::Write).is_ok());
+        if place.is_named && writable {
+            let message = format!("it could write `{}`, which decides what it may do", own.display());
+            return Err(refused(message, Some("keep the policy where no server may write")));
+        }
+    }
+    Ok(Arc::new(grant))
 }
 
 /// Chooses what confines servers.

@@ -21,7 +21,10 @@ pub(crate) fn own_install(program: &Path, arguments: &[String]) -> Vec<PathBuf> 
         found.extend(base_of(&venv));
         found.push(venv);
     }
-    if let Some(script) = script_of(program, arguments) {
+    // A script of a virtual environment is of that, and of nothing above it.
+    if let Some(script) = script_of(program, arguments)
+        && !found.iter().any(|own| script.starts_with(own))
+    {
         found.extend(package_of(&script));
     }
     found.sort_unstable();
@@ -87,18 +90,54 @@ fn script_of(program: &Path, arguments: &[String]) -> Option<PathBuf> {
     None
 }
 
-/// Returns the package that a script is of, with the folder of packages that it lies in; the script itself where it is of none.
+/// Returns what of a package a script needs: what lies beside it, and the packages that its own has installed. Never a whole
+/// project: that holds keys, histories and whatever else somebody works on.
 fn package_of(script: &Path) -> Vec<PathBuf> {
     let above = || script.ancestors().skip(1).take(DEPTH).take_while(|folder| is_fit(folder));
-    let is_package =
-        |folder: &&Path| ["package.json", "pyproject.toml"].iter().any(|file| folder.join(file).is_file());
-    let mut found: Vec<PathBuf> = above().find(is_package).map(Path::to_path_buf).into_iter().collect();
-    // What it needs may lie beside it.
-    found.extend(above().filter(|folder| folder.ends_with("node_modules")).last().map(Path::to_path_buf));
-    if found.is_empty() {
-        found.push(script.to_path_buf());
+    // An installed package lies among others, and needs them.
+    if let Some(modules) = above().filter(|folder| folder.ends_with("node_modules")).last() {
+        return vec![modules.to_path_buf()];
+    }
+    let mut found = vec![script.to_path_buf()];
+    if let Some(folder) = script.parent().filter(|folder| is_fit(folder)) {
+        found.extend(shown_in(folder));
+    }
+    if let Some(root) = above().find(|folder| folder.join("package.json").is_file()) {
+        found.extend(
+            ["package.json", "node_modules"]
+                .map(|name| root.join(name))
+                .into_iter()
+                .filter(|path| path.exists()),
+        );
     }
     found
+}
+
+/// How much of a folder is taken for a program's own.
+const MOST_BESIDE: usize = 64;
+
+/// Returns what lies in a folder and is not hidden: code, and not `.env` or `.git`. A folder full of other things is nobody's own.
+fn shown_in(folder: &Path) -> Vec<PathBuf> {
+    let Ok(listed) = std::fs::read_dir(folder) else { return Vec::new() };
+    let shown: Vec<PathBuf> = listed
+        .flatten()
+        .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
+        // A link leads elsewhere.
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir()))
+        .map(|entry| entry.path())
+        .filter(|path| is_code(path) || (path.is_dir() && is_fit(path)))
+        .take(MOST_BESIDE + 1)
+        .collect();
+    if shown.len() > MOST_BESIDE { Vec::new() } else { shown }
+}
+
+/// Says whether a file is likely a part of a program.
+fn is_code(path: &Path) -> bool {
+    let known =
+        ["js", "mjs", "cjs", "ts", "py", "json", "wasm", "node", "so", "rb", "pl", "pm", "map", "txt", "md"];
+    path.extension()
+        .and_then(|extension| extension.to_str())
+        .is_some_and(|extension| known.contains(&extension))
 }
 
 #[cfg(test)]
@@ -140,16 +179,17 @@ mod tests {
         let path = |name: &str| root.join(name).to_str().unwrap().to_owned();
         #[rustfmt::skip]
         let cases = [
-            ("/bin/node".to_owned(),      vec![path("app/build/index.js")],                      vec!["app"]),
-            ("/bin/node".to_owned(),      vec!["--inspect".into(), path("link.js"), "x".into()], vec!["app"]),
-            ("/bin/node".to_owned(),      vec![path("app/node_modules/dep/cli.js")],             vec!["app/node_modules", "app/node_modules/dep"]),
+            ("/bin/node".to_owned(),      vec![path("app/build/index.js")],                      vec!["app/build/index.js", "app/node_modules", "app/package.json"]),
+            ("/bin/node".to_owned(),      vec!["--inspect".into(), path("link.js"), "x".into()], vec!["app/build/index.js", "app/node_modules", "app/package.json"]),
+            ("/bin/node".to_owned(),      vec![path("app/node_modules/dep/cli.js")],             vec!["app/node_modules"]),
             ("/bin/node".to_owned(),      vec!["-e".into(), "1".into(), path("app/build/index.js")], vec![]),
             ("/bin/node".to_owned(),      vec![path("me/y.js")],                                 vec!["me/y.js"]),
-            ("/bin/python3.11".to_owned(), vec![path("py/src/server.py")],                       vec!["py"]),
+            ("/bin/python3.11".to_owned(), vec![path("py/src/server.py")],                       vec!["py/src/server.py"]),
             ("/bin/python3".to_owned(),   vec!["-m".into(), "server".into()],                    vec![]),
             ("/bin/python3".to_owned(),   vec![path("alone/x.py")],                              vec!["alone/x.py"]),
             (path("venv/bin/python3"),    vec!["-m".into(), "server".into()],                    vec!["venv"]),
-            (path("venv/bin/server"),     vec![],                                                vec!["venv", "venv/bin/server"]),
+            (path("venv/bin/server"),     vec![],                                                vec!["venv"]),
+            (path("venv/bin/python3"),    vec![path("alone/x.py")],                              vec!["alone/x.py", "venv"]),
             ("/bin/true".to_owned(),      vec![path("app/build/index.js")],                      vec![]),
         ];
         for (program, arguments, wanted) in cases {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::fence::Step;
-use super::own::base_of;
 use super::registry::Source;
 use super::{Install, InstallError, Installed, Record, find_binary, is_script};
+use crate::error::CommandError;
 use crate::load::read_text;
 
 /// Makes a virtual environment and installs a package into it, from wheels only: a source package would run code to be built.
@@ -30,12 +30,41 @@ pub(super) fn install(install: &Install, source: &Source, folder: &Path) -> Resu
     let venv = ["-I", "-m", "venv"].iter().map(OsString::from).chain([folder.into()]).collect();
     step("making a virtual environment for the install", &python, venv, true, None).run()?;
     let own = folder.join("bin/python3");
-    step("the install", &own, words(install, source, folder), false, Some(&source.grant)).run()?;
+    // What is resolved is read before anything is unpacked: a package could write over it. Only that is then installed.
+    step("the resolution", &own, resolving(install, source, folder), false, Some(&source.grant)).run()?;
+    let text = read_text(&folder.join("report.json"), None)?;
+    let report: Value =
+        serde_json::from_str(&text).map_err(|error| content(install, &format!("its report: {error}")))?;
+    let record = recorded(install, source, &report)?;
+    let pinned = folder.join("requirements.txt");
+    let failed = |error| CommandError::File { verb: "write", path: pinned.clone(), error, hint: None };
+    std::fs::write(&pinned, requirements(install, &report)?).map_err(failed)?;
+    step("the install", &own, installing(source, &pinned), false, Some(&source.grant)).run()?;
     let _removed = std::fs::remove_dir_all(folder.join(".home"));
-    recorded(install, source, folder)
+    Ok(record)
 }
 
-fn words(install: &Install, source: &Source, folder: &Path) -> Vec<OsString> {
+/// Writes down what was resolved: every package with its version and its digest.
+fn requirements(install: &Install, report: &Value) -> Result<String, InstallError> {
+    let mut lines = String::new();
+    for one in report.get("install").and_then(Value::as_array).into_iter().flatten() {
+        let text = |place: &str| one.pointer(place).and_then(Value::as_str).unwrap_or_default();
+        let (name, version) = (text("/metadata/name"), text("/metadata/version"));
+        let digest = text("/download_info/archive_info/hashes/sha256");
+        let is_word = |text: &str| {
+            let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '!');
+            !text.is_empty() && text.chars().all(legal) && !text.starts_with('-')
+        };
+        if !is_word(name) || !is_word(version) || !is_word(digest) {
+            return Err(content(install, "its report names a package without a version or a digest"));
+        }
+        lines.push_str(&format!("{name}=={version} --hash=sha256:{digest}\n"));
+    }
+    Ok(lines)
+}
+
+/// The words that every step of pip has.
+fn words(source: &Source) -> Vec<OsString> {
     let fixed = [
         "-m",
         "pip",
@@ -50,19 +79,27 @@ fn words(install: &Install, source: &Source, folder: &Path) -> Vec<OsString> {
         "off",
         "--quiet",
         "--no-compile",
+        "--index-url",
     ];
-    let mut words: Vec<OsString> = fixed.iter().map(OsString::from).collect();
-    words.extend(["--index-url".into(), source.url.clone().into()]);
-    words.extend(["--report".into(), folder.join("report.json").into(), "--".into()]);
+    fixed.iter().map(OsString::from).chain([source.url.clone().into()]).collect()
+}
+
+fn resolving(install: &Install, source: &Source, folder: &Path) -> Vec<OsString> {
+    let mut words = words(source);
+    words.extend(["--dry-run".into(), "--report".into(), folder.join("report.json").into(), "--".into()]);
     words.push(format!("{}{}", install.package, install.version.as_deref().unwrap_or_default()).into());
     words.extend(install.with.iter().map(OsString::from));
     words
 }
 
-fn recorded(install: &Install, source: &Source, folder: &Path) -> Result<Record, InstallError> {
-    let text = read_text(&folder.join("report.json"), None)?;
-    let report: Value =
-        serde_json::from_str(&text).map_err(|error| content(install, &format!("its report: {error}")))?;
+fn installing(source: &Source, requirements: &Path) -> Vec<OsString> {
+    let mut words = words(source);
+    words.extend(["--no-deps", "--require-hashes", "-r"].map(OsString::from));
+    words.push(requirements.into());
+    words
+}
+
+fn recorded(install: &Install, source: &Source, report: &Value) -> Result<Record, InstallError> {
     let listed = report.get("install").and_then(Value::as_array).into_iter().flatten();
     let wanted = plain(install.package.split('[').next().unwrap_or_default());
     let text = |value: &Value, place: &str| {
@@ -95,7 +132,8 @@ pub(super) fn program(install: &Install, root: &Path, record: Record) -> Result<
     } else {
         script
     };
-    let beside = base_of(root).into_iter().collect();
+    // Not what the environment says of itself: a package could have written that.
+    let beside = find_binary("python3").map(|python| interpreter_folders(&python)).unwrap_or_default();
     Ok(Installed { program, arguments, root: root.to_path_buf(), beside, record })
 }
 
@@ -125,11 +163,15 @@ mod tests {
         let install = Install::read(&line).unwrap().unwrap();
         let source =
             Source::of(&install, Some(&["r.example".parse().unwrap()].into_iter().collect())).unwrap();
-        let words = words(&install, &source, Path::new("/f"));
-        let words: Vec<&str> = words.iter().map(|word| word.to_str().unwrap()).collect();
-        assert!(words.windows(2).any(|pair| pair == ["--only-binary", ":all:"]));
-        assert!(words.windows(2).any(|pair| pair == ["--index-url", "https://r.example/simple/"]));
-        assert!(words.contains(&"--isolated"));
+        let all = [resolving(&install, &source, Path::new("/f")), installing(&source, Path::new("/f/r.txt"))];
+        for words in &all {
+            let words: Vec<&str> = words.iter().map(|word| word.to_str().unwrap()).collect();
+            assert!(words.windows(2).any(|pair| pair == ["--only-binary", ":all:"]));
+            assert!(words.windows(2).any(|pair| pair == ["--index-url", "https://r.example/simple/"]));
+            assert!(words.contains(&"--isolated"));
+        }
+        let words: Vec<&str> = all[0].iter().map(|word| word.to_str().unwrap()).collect();
+        assert!(words.contains(&"--dry-run"));
         assert_eq!(words[words.len() - 3..], ["--", "mcp-server-sqlite==2025.4", "mcp<2"]);
     }
 }

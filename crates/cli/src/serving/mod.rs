@@ -43,11 +43,13 @@ pub(crate) fn large_runtime() -> Result<Runtime, CommandError> {
 }
 
 /// Serves the client that has started us until it closes its end or a signal comes.
-pub(crate) async fn serve_stdio(house: &Arc<House>, agent: &Agent) -> Result<(), CommandError> {
+pub(crate) async fn serve_stdio(house: &Arc<House>) -> Result<(), CommandError> {
     let input = std::io::stdin().as_fd().try_clone_to_owned().and_then(stdio::input);
     let output = std::io::stdout().as_fd().try_clone_to_owned().and_then(stdio::output);
     let (input, output) = (input.map_err(CommandError::Start)?, output.map_err(CommandError::Start)?);
-    let room: Arc<dyn Room> = house.session(agent);
+    // Whoever starts a client by hand sits before it.
+    let agent = Agent { approves: true, ..Agent::default() };
+    let room: Arc<dyn Room> = house.session(&agent);
     tokio::select! {
         served = stdio::serve(Arc::clone(&room), input, output) => served.map_err(CommandError::Output),
         _ = first_signal() => {

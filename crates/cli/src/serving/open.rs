@@ -54,6 +54,9 @@ pub(crate) async fn open(
     loaded: Loaded,
     store: Option<&StoreName>,
 ) -> Result<Opened, CommandError> {
+    if plan.toolbox || plan.place.is_named {
+        tell(&format!("policy `{}`", plan.place.policy.display()));
+    }
     let store: Option<Arc<dyn Database>> = match named(store) {
         Some(name) => {
             refuse_exposed(&loaded, &name)?;
@@ -74,8 +77,14 @@ pub(crate) async fn open(
     }
     let options = HouseOptions {
         policy_tool: plan.policy_tool,
+        review: if plan.toolbox || plan.place.is_named {
+            format!("ringfence --policy {} pins", plan.place.policy.display())
+        } else {
+            "ringfence pins".to_owned()
+        },
         directory: plan.place.working_dir(),
         personality: loaded.personality.id.clone(),
+        client_approves: loaded.personality.approvals.client.unwrap_or(true),
         ..HouseOptions::default()
     };
     let makings = Arc::new(Makings {
@@ -129,7 +138,7 @@ impl Listening {
         let door: Arc<dyn Door> = Arc::new(Arc::clone(house));
         let failed = |error: ringfence_server::http::EdgeError| CommandError::Input {
             message: error.to_string(),
-            hint: None,
+            hint: error.hint(),
         };
         let edge = Edge::bind(self.address, config, door).await.map_err(failed)?;
         let scheme = if secure { "https" } else { "http" };
@@ -147,6 +156,7 @@ fn agent_token(entry: &AgentEntry) -> AgentToken {
             name: entry.name.to_string(),
             servers: entry.servers.clone(),
             tools: entry.tools.clone(),
+            approves: entry.approves,
         },
         hash: *entry.token.bytes(),
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use ringfence::egress::{Evidence, Scope, Witness};
@@ -33,6 +33,8 @@ pub(crate) struct Fenced {
     variables: BTreeMap<String, String>,
     /// Variables, and the secrets they hold.
     secrets: BTreeMap<String, String>,
+    /// Their values, once it was started.
+    values: Arc<Mutex<Vec<String>>>,
     pub(crate) tried: Arc<Tried>,
 }
 
@@ -79,6 +81,7 @@ impl Fenced {
             directory: entry.directory(),
             variables,
             secrets: entry.secrets.clone(),
+            values: Arc::default(),
             tried: Tried::new(entry.name.as_str(), Arc::clone(&grant)),
             grant,
         })
@@ -94,6 +97,7 @@ impl Fenced {
         let found = tokio::task::spawn_blocking(move || find(what)).await;
         let found = found.map_err(|error| error.to_string()).and_then(|found| found);
         let program = Arc::new(found.map_err(|why| ToolError::new(why).not_executed())?);
+        self.tried.own(&program.install);
         // Paths among its arguments that it has no access to are likely what it is for.
         for argument in program.arguments.iter().filter(|argument| argument.starts_with('/')) {
             let path = std::path::Path::new(argument);
@@ -116,7 +120,13 @@ impl Fenced {
             let found = secrets::source().secret(reference).await;
             let found = found.map_err(|error| failed(format!("the secret of `{variable}`: {error}")))?;
             let secret = found.ok_or_else(|| failed(format!("there is no secret for `{variable}`")))?;
-            environment.insert(variable.clone(), secret.expose().to_owned());
+            let value = secret.expose().to_owned();
+            let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+            if !values.contains(&value) {
+                values.push(value.clone());
+            }
+            drop(values);
+            environment.insert(variable.clone(), value);
         }
         let network = self.grant.network.as_ref().filter(|own| !own.is_empty()).map(|own| {
             let both = Both(Arc::clone(&self.tried), witness);
@@ -144,14 +154,17 @@ impl Starter for Fenced {
     ) -> BoxFuture<'_, Result<Running, ToolError>> {
         async move {
             let service = self.service(witness).await?;
-            let tried = Arc::clone(&self.tried);
+            let (tried, values) = (Arc::clone(&self.tried), Arc::clone(&self.values));
             let mut passed = 0_usize;
             let sink = move |bytes: &[u8]| {
                 errors(bytes);
                 let text = String::from_utf8_lossy(bytes);
                 tried.heard(&text);
                 // Escapes would drive the terminal of whoever looks at the log.
-                let clean = ringfence::text::clean(&text).text;
+                let mut clean = ringfence::text::clean(&text).text.into_owned();
+                for value in values.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+                    clean = clean.replace(value.as_str(), "[secret]");
+                }
                 if passed < MOST_PASSED {
                     passed += bytes.len();
                     let _passed = std::io::stderr().lock().write_all(clean.as_bytes());
@@ -167,6 +180,10 @@ impl Starter for Fenced {
             started.await.map_err(|error| ToolError::new(error.to_string()).not_executed())?
         }
         .boxed()
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        self.values.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn refusals(&self) -> Vec<String> {

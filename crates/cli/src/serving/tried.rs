@@ -74,12 +74,20 @@ impl Tried {
         }
     }
 
+    /// Tells what a server may read because it is its own.
+    pub(crate) fn own(&self, install: &[PathBuf]) {
+        let paths: Vec<String> = install.iter().map(|path| path.display().to_string()).collect();
+        if !paths.is_empty() {
+            tell(&format!("server `{}` reads its own installation: {}", self.server, paths.join(", ")));
+        }
+    }
+
     /// Tells of a server that has no policy.
     pub(crate) fn no_policy(&self) {
         let server = &self.server;
         tell(&format!(
             "server `{server}` has no `[[server]]` entry: it reaches its own installation and nothing else; \
-             `ringfence import` writes entries from a client's configuration"
+             name a policy with `--policy FILE`, or let `ringfence import` write entries from a client's configuration"
         ));
     }
 }

@@ -21,11 +21,11 @@ use crate::upstream::Upstream;
 
 impl Session {
     /// Answers `tools/call`, `prompts/get` and `resources/read`.
-    pub(super) async fn call(self: &Arc<Self>, request: Request, era: &Era, outlet: &Outlet) -> Answer {
+    pub(super) async fn call(self: &Arc<Self>, request: Request, era: Era, outlet: &Outlet) -> Answer {
         if let Some(why) = &self.broken {
             return Err(rpc_error(error_code::INTERNAL, why));
         }
-        if *era == Era::Modern
+        if era == Era::Modern
             && let Some(state) = request.params.text("requestState")
         {
             return self.resume(&state, &request, outlet).await;
@@ -40,25 +40,29 @@ impl Session {
             Err(answer) => return answer,
         };
         let arguments = match asks.arguments(&request.params) {
-            Ok(arguments) => arguments,
+            Ok(arguments) => Arc::new(arguments),
             Err(refusal) => return self.refused(&name, asks, &refusal),
         };
         let key = request.params.object("_meta").and_then(|meta| meta.text(KEY));
         let (tie, questions) = self.tie(&request, era, outlet);
-        let mut call = Call::new(name.as_str(), arguments).carrying(Arc::clone(&tie));
+        let _set = tie.arguments.set(Arc::clone(&arguments));
+        let mut call = Call::shared(name.as_str(), arguments).carrying(Arc::clone(&tie));
         if let Some(key) = key {
-            call = call.idempotency_key(key);
+            // Agents do not share keys: what one was answered is not for another.
+            let agent = &self.agent.name;
+            call = call.idempotency_key(if agent.is_empty() { key } else { format!("{agent}/{key}") });
         }
         let session = Arc::clone(self);
         let own = Arc::clone(&tie);
-        let work = async move {
+        // Boxed at once: it is large, and would be moved several times.
+        let work = Box::pin(async move {
             let report = TIE.scope(Arc::clone(&own), session.registry.call(&session.run, call)).await;
             session.written(asks, &report, &own)
-        };
-        match era {
+        });
+        match questions {
             // A legacy client is asked by requests of our own, and the call goes on here.
-            Era::Legacy => work.await,
-            Era::Modern => Drive::new(Box::pin(work), questions, tie, &request).until_asked(self).await,
+            None => work.await,
+            Some(questions) => Drive::new(work, questions, tie, &request).until_asked(self).await,
         }
     }
 
@@ -68,8 +72,14 @@ impl Session {
         match asks {
             Asks::Tool => {
                 let Some(name) = params.text("name") else { return invalid("the tool's name is missing") };
-                self.know_all_tools(false).await;
+                self.know_tools_of(&name).await;
                 let server = self.upstreams.iter().find(|own| is_tool_of(own, &name));
+                if let Some(upstream) = server
+                    && let Err(why) = upstream.judge_if_pins_changed(self).await
+                {
+                    let why = ringfence::text::clean(&why).text.into_owned();
+                    return Err(Err(rpc_error(error_code::INTERNAL, &why)));
+                }
                 if let Some(upstream) = server
                     && self.registry.find(&name).is_some_and(|tool| tool.quarantine().is_some())
                     && let Err(why) = upstream.judge_again(self).await
@@ -78,7 +88,7 @@ impl Session {
                 }
                 let server = server.map_or(TOOLBOX, |upstream| upstream.spec.name.as_str());
                 let is_other = Asks::OTHERS.iter().any(|other| {
-                    self.upstreams.iter().any(|upstream| upstream.spec.offered(other.name()) == name)
+                    self.upstreams.iter().any(|upstream| upstream.spec.own(&name) == Some(other.name()))
                 });
                 if is_other || !self.admits(server, &name) {
                     let data = json!({ "name": name });
@@ -99,7 +109,7 @@ impl Session {
                 if let Err(refusal) = self.withheld_prompt(upstream, own).await {
                     return Err(self.refused(&name, asks, &refusal));
                 }
-                self.know_all_tools(false).await;
+                self.know_tools_of(&name).await;
                 Ok(upstream.spec.offered(asks.name()))
             }
             Asks::Resource => {
@@ -109,7 +119,7 @@ impl Session {
                     let data = json!({ "uri": uri });
                     return Err(Err(rpc_error_with(error_code::INVALID_PARAMS, "Unknown resource", &data)));
                 };
-                self.know_all_tools(false).await;
+                self.know_tools_of(&upstream.spec.offered(asks.name())).await;
                 Ok(upstream.spec.offered(asks.name()))
             }
         }
@@ -168,9 +178,14 @@ impl Session {
     pub(super) fn refused(&self, tool: &str, asks: Asks, refusal: &Refusal) -> Answer {
         let refusal_text = refusal.to_string();
         self.remember_refusal(tool, refusal.code, &refusal_text);
-        not_done(asks, refusal.code, &refusal_text, refusal.hint.as_deref())
+        let nobody = refusal.code == Code::ApprovalRequired && self.house.people.is_none();
+        let hint = if nobody { Some(NOBODY) } else { refusal.hint.as_deref() };
+        not_done(asks, refusal.code, &refusal_text, hint)
     }
 }
+
+/// What helps where nobody can be asked.
+const NOBODY: &str = "whoever runs this gives it a store with `--store FILE`, in which people decide, or a client that can show forms";
 
 fn is_tool_of(upstream: &Upstream, name: &str) -> bool {
     let Some(own) = upstream.spec.own(name) else { return false };

@@ -19,7 +19,7 @@ impl Session {
             return Err(rpc_error(error_code::INTERNAL, why));
         }
         match self.hello() {
-            Some(Hello { era: Era::Legacy, .. }) => {
+            Some(hello) if hello.era == Era::Legacy => {
                 return Err(rpc_error(error_code::INVALID_REQUEST, "the session is initialized already"));
             }
             // The client has asked in the modern way first and does not want to go on so.
@@ -100,12 +100,16 @@ impl Session {
     /// Starts the server whose words are passed on, where there is only one.
     async fn transparent(
         self: &Arc<Self>,
-        hello: &Hello,
+        hello: &Arc<Hello>,
     ) -> Result<Option<(Arc<Connection>, Option<Raw>)>, Raw> {
         let Some(_) = self.house.transparent() else { return Ok(None) };
         let Some(upstream) = self.upstreams.first() else { return Ok(None) };
         let failed = |why: String| rpc_error(error_code::INTERNAL, &ringfence::text::clean(&why).text);
-        let connection = upstream.connection(hello).await.map_err(|gone| failed(gone.why))?;
+        let connection = upstream.connection(hello).await.map_err(|gone| {
+            let why = ringfence::text::clean(&gone.why).text.into_owned();
+            *lock(&self.unmet) = Some(format!("the session was not initialized: {why}"));
+            failed(why)
+        })?;
         let instructions = upstream.accepted_instructions(self, &connection.said()).await;
         Ok(Some((connection, instructions)))
     }

@@ -15,6 +15,8 @@ use crate::raw::{Raw, RawObject, raw};
 use crate::tool::Asks;
 use crate::upstream::Upstream;
 
+/// How long one of several servers is waited for when all are listed.
+const LIST_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 /// How many resources a session remembers the servers of.
 const MOST_RESOURCES: usize = 10_000;
 
@@ -62,14 +64,41 @@ impl Session {
         Ok(raw(&json!({ "tools": tools })))
     }
 
-    /// Makes sure that the tools of all servers are known. Returns what went wrong with those whose are not.
+    /// Makes sure that the tools of the server are known that something is named after.
+    pub(super) async fn know_tools_of(self: &Arc<Self>, name: &str) {
+        let Some(hello) = self.hello() else { return };
+        let Some(upstream) = self.upstreams.iter().find(|own| own.spec.own(name).is_some()) else { return };
+        if let Err(why) = upstream.know_tools(self, &hello).await {
+            tracing::warn!("{why}");
+        }
+    }
+
+    /// Makes sure that the tools of all servers are known. Returns what went wrong with those whose are not. Where there are
+    /// several, one that takes long is not waited for: the client hears of its tools when they are there.
     pub(super) async fn know_all_tools(self: &Arc<Self>, anew: bool) -> Vec<String> {
         let Some(hello) = self.hello() else { return Vec::new() };
-        let known = self.upstreams.iter().map(|upstream| async {
-            if anew {
-                upstream.refresh_tools(self, &hello).await
-            } else {
-                upstream.know_tools(self, &hello).await
+        let patience = if self.upstreams.len() > 1 { LIST_PATIENCE } else { std::time::Duration::MAX };
+        let known = self.upstreams.iter().map(|upstream| {
+            let (upstream, session, hello) = (Arc::clone(upstream), Arc::clone(self), hello.clone());
+            async move {
+                let name = upstream.spec.name.clone();
+                let (tell, told) = tokio::sync::oneshot::channel();
+                tokio::spawn(async move {
+                    let known = if anew {
+                        upstream.refresh_tools(&session, &hello).await
+                    } else {
+                        upstream.know_tools(&session, &hello).await
+                    };
+                    // Nobody waits any more: it came late.
+                    if tell.send(known).is_err() {
+                        session.notify("notifications/tools/list_changed", None).await;
+                    }
+                });
+                let late = || Err(format!("server `{name}` has not said yet what it offers"));
+                match tokio::time::timeout(patience, told).await {
+                    Ok(Ok(known)) => known,
+                    Ok(Err(_)) | Err(_) => late(),
+                }
             }
         });
         let known = futures_util::future::join_all(known).await;
@@ -207,7 +236,7 @@ impl Session {
     }
 
     /// Says whether the client's token goes as far as a tool.
-    pub(super) fn admits(&self, server: &str, name: &str) -> bool {
+    pub(crate) fn admits(&self, server: &str, name: &str) -> bool {
         let agent = &self.agent;
         name == crate::policy_tool::NAME
             || (agent.servers.as_ref().is_none_or(|own| own.iter().any(|one| one == server))
@@ -216,6 +245,15 @@ impl Session {
 }
 
 impl Session {
+    /// Says whether the client's token goes as far as a registered tool.
+    pub(crate) fn admits_tool(&self, tool: &Registered) -> bool {
+        let server = match &tool.declaration().runtime {
+            Runtime::Server { server, .. } => server.as_str(),
+            _ => TOOLBOX,
+        };
+        self.admits(server, tool.declaration().name.as_str())
+    }
+
     /// Says whether the client's token goes as far as the prompts or the resources of a server.
     pub(super) fn admits_other(&self, upstream: &Upstream, asks: Asks) -> bool {
         self.admits(&upstream.spec.name, &upstream.spec.offered(asks.name()))

@@ -52,7 +52,9 @@ pub struct Session {
     /// Why nothing can be called, where the registry could not be made.
     broken: Option<String>,
     pub(crate) upstreams: Vec<Arc<Upstream>>,
-    hello: Mutex<Option<Hello>>,
+    hello: Mutex<Option<Arc<Hello>>>,
+    /// Why the client was not greeted, if so.
+    unmet: Mutex<Option<String>>,
     ready: AtomicBool,
     /// Where messages go that belong to no request.
     outlet: Mutex<Option<Outlet>>,
@@ -99,6 +101,7 @@ impl Session {
                 broken,
                 upstreams,
                 hello: Mutex::default(),
+                unmet: Mutex::default(),
                 ready: AtomicBool::new(false),
                 outlet: Mutex::default(),
                 asked: Mutex::default(),
@@ -139,7 +142,7 @@ impl Session {
     }
 
     /// Returns who the client is, once it has said so.
-    pub(crate) fn hello(&self) -> Option<Hello> {
+    pub(crate) fn hello(&self) -> Option<Arc<Hello>> {
         lock(&self.hello).clone()
     }
 
@@ -169,31 +172,39 @@ impl Session {
         refusals.push_back((tool.to_owned(), code, why.to_owned()));
     }
 
-    async fn take(self: Arc<Self>, message: Message, outlet: Outlet) {
+    async fn take(self: Arc<Self>, message: Message, outlet: Outlet, begun: Begun) {
         match message {
-            Message::Request(request) => self.request(request, outlet).await,
-            Message::Notification(notification) => self.notified(notification).await,
+            Message::Request(request) => self.request(request, outlet, begun).await,
+            Message::Notification(notification) => self.notified(&notification),
             Message::Response(response) => self.answered(response),
         }
     }
 
-    async fn request(self: Arc<Self>, request: Request, outlet: Outlet) {
-        let token = CancellationToken::new();
-        let twice = {
-            let mut requests = lock(&self.requests);
-            let full = requests.len() >= MOST_REQUESTS;
-            let known = requests.contains_key(&request.id);
-            if !full && !known {
-                requests.insert(request.id.clone(), token.clone());
-            }
-            if full { Some("too many requests at once") } else { known.then_some("the id is in use") }
-        };
-        if let Some(why) = twice {
-            let error = rpc_error(error_code::INVALID_REQUEST, why);
-            let _sent = outlet.send(answer_line(Some(&request.id), &Err(error))).await;
-            return;
+    /// Takes note of a request before anything of it is done, so that it can be called off from then on.
+    fn begin(&self, message: &Message) -> Begun {
+        let Message::Request(request) = message else { return Begun::Nothing };
+        let mut requests = lock(&self.requests);
+        if requests.len() >= MOST_REQUESTS {
+            return Begun::Refused("too many requests at once");
         }
-        let _done = Done { session: &self, id: request.id.clone() };
+        if requests.contains_key(&request.id) {
+            return Begun::Refused("the id is in use");
+        }
+        let token = CancellationToken::new();
+        requests.insert(request.id.clone(), token.clone());
+        Begun::Request(token, Done { session: Weak::clone(&self.own), id: request.id.clone() })
+    }
+
+    async fn request(self: Arc<Self>, request: Request, outlet: Outlet, begun: Begun) {
+        let (token, _done) = match begun {
+            Begun::Request(token, done) => (token, done),
+            Begun::Nothing => return,
+            Begun::Refused(why) => {
+                let error = rpc_error(error_code::INVALID_REQUEST, why);
+                let _sent = outlet.send(answer_line(Some(&request.id), &Err(error))).await;
+                return;
+            }
+        };
         let era = self.era_of(&request);
         let id = request.id.clone();
         let method = request.method.clone();
@@ -201,10 +212,10 @@ impl Session {
             biased;
             // Whoever called it off wants no answer.
             () = token.cancelled() => return,
-            answer = self.dispatch(request, &era, &outlet) => answer,
+            answer = self.dispatch(request, era, &outlet) => answer,
         };
         let Some(answer) = answer else { return };
-        let answer = answer.map(|result| fit_result(&result, &era, is_cacheable(&method)).unwrap_or(result));
+        let answer = answer.map(|result| fit_result(&result, era, is_cacheable(&method)).unwrap_or(result));
         // A client that is gone is not answered.
         let _sent = outlet.send(answer_line(Some(&id), &answer)).await;
     }
@@ -221,8 +232,8 @@ impl Session {
         }
     }
 
-    async fn dispatch(self: &Arc<Self>, request: Request, era: &Era, outlet: &Outlet) -> Option<Answer> {
-        if *era == Era::Modern
+    async fn dispatch(self: &Arc<Self>, request: Request, era: Era, outlet: &Outlet) -> Option<Answer> {
+        if era == Era::Modern
             && let Err(error) = self.envelope(&request)
         {
             return Some(Err(error));
@@ -231,13 +242,14 @@ impl Session {
         match request.method.as_str() {
             "initialize" => return Some(self.initialize(request.params).await),
             "server/discover" => return Some(self.discover().await),
-            "subscriptions/listen" if *era == Era::Modern => {
+            "subscriptions/listen" if era == Era::Modern => {
                 return self.listen(&request, outlet).await;
             }
             "ping" => return Some(Ok(raw(&serde_json::json!({})))),
             _ if !is_known => {
-                let message = "the session was not initialized";
-                return Some(Err(rpc_error(error_code::INVALID_REQUEST, message)));
+                let why = lock(&self.unmet).clone();
+                let message = why.unwrap_or_else(|| "the session was not initialized".to_owned());
+                return Some(Err(rpc_error(error_code::INVALID_REQUEST, &message)));
             }
             _ => {}
         }
@@ -285,11 +297,11 @@ impl Session {
         Ok(())
     }
 
-    async fn notified(&self, notification: Notification) {
+    fn notified(&self, notification: &Notification) {
         match notification.method.as_str() {
             "notifications/initialized" => {
                 if !self.ready.swap(true, Ordering::AcqRel) {
-                    self.tell_servers(&notification.method, None).await;
+                    self.tell_servers(&notification.method, None);
                 }
             }
             "notifications/cancelled" => {
@@ -301,15 +313,16 @@ impl Session {
             _ => {
                 let params = notification.params.to_raw();
                 let params = (!notification.params.is_empty()).then_some(&*params);
-                self.tell_servers(&notification.method, params).await;
+                self.tell_servers(&notification.method, params);
             }
         }
     }
 
-    async fn tell_servers(&self, method: &str, params: Option<&RawValue>) {
+    fn tell_servers(&self, method: &str, params: Option<&RawValue>) {
         for upstream in &self.upstreams {
-            if let Some(connection) = upstream.running().await.filter(|own| own.era() == Era::Legacy) {
-                connection.notify(method, params).await;
+            if let Some(connection) = upstream.running().filter(|own| own.era() == Era::Legacy) {
+                // A server that does not read is not waited for.
+                connection.mention(method, params);
             }
         }
     }
@@ -367,15 +380,17 @@ impl Session {
     fn tie(
         &self,
         request: &Request,
-        era: &Era,
+        era: Era,
         outlet: &Outlet,
-    ) -> (Arc<Tie>, tokio::sync::mpsc::UnboundedReceiver<crate::tie::Question>) {
-        let meta = request.params.object("_meta");
+    ) -> (Arc<Tie>, Option<tokio::sync::mpsc::UnboundedReceiver<crate::tie::Question>>) {
         let capabilities = match era {
-            Era::Modern => meta.and_then(|meta| meta.object(CAPABILITIES)).unwrap_or_default(),
+            Era::Modern => {
+                let meta = request.params.object("_meta");
+                Arc::new(meta.and_then(|meta| meta.object(CAPABILITIES)).unwrap_or_default())
+            }
             Era::Legacy => self.hello().map(|hello| hello.capabilities()).unwrap_or_default(),
         };
-        Tie::new(Weak::clone(&self.own), era.clone(), request.params.clone(), capabilities, outlet.clone())
+        Tie::new(Weak::clone(&self.own), era, request.params.clone(), capabilities, outlet.clone())
     }
 }
 
@@ -385,15 +400,27 @@ fn is_within(agent: &Agent, spec: &ServerSpec) -> bool {
         && agent.tools.as_ref().is_none_or(|own| own.iter().any(|tool| spec.own(tool).is_some()))
 }
 
+/// What is known of a message before it is worked on.
+enum Begun {
+    /// It is no request.
+    Nothing,
+    /// It is not taken, and why.
+    Refused(&'static str),
+    /// It is a request that can be called off.
+    Request(CancellationToken, Done),
+}
+
 /// A request that is being answered.
-struct Done<'a> {
-    session: &'a Session,
+struct Done {
+    session: Weak<Session>,
     id: Id,
 }
 
-impl Drop for Done<'_> {
+impl Drop for Done {
     fn drop(&mut self) {
-        lock(&self.session.requests).remove(&self.id);
+        if let Some(session) = self.session.upgrade() {
+            lock(&session.requests).remove(&self.id);
+        }
     }
 }
 
@@ -417,7 +444,8 @@ impl Drop for Question<'_> {
 
 impl Room for Session {
     fn handle(self: Arc<Self>, message: Message, outlet: Outlet) -> BoxFuture<'static, ()> {
-        self.take(message, outlet).boxed()
+        let begun = self.begin(&message);
+        self.take(message, outlet, begun).boxed()
     }
 
     fn attach(&self, outlet: Outlet) {

@@ -15,7 +15,7 @@ use crate::upstream::Upstream;
 
 impl Session {
     /// Passes a request on.
-    pub(super) async fn relay(self: &Arc<Self>, request: Request, era: &Era, outlet: &Outlet) -> Answer {
+    pub(super) async fn relay(self: &Arc<Self>, request: Request, era: Era, outlet: &Outlet) -> Answer {
         let Some(hello) = self.hello() else {
             return Err(rpc_error(error_code::INVALID_REQUEST, "the session was not initialized"));
         };
@@ -44,7 +44,7 @@ impl Session {
         }
     }
 
-    async fn set_level(self: &Arc<Self>, hello: &Hello, params: &RawObject) -> Answer {
+    async fn set_level(self: &Arc<Self>, hello: &Arc<Hello>, params: &RawObject) -> Answer {
         let Some(level) = params.text("level") else {
             return Err(rpc_error(error_code::INVALID_PARAMS, "the level is missing"));
         };
@@ -52,7 +52,7 @@ impl Session {
         for upstream in &self.upstreams {
             upstream.set_level(&level);
             // Those that do not run are told when they are started.
-            let Some(connection) = upstream.running().await else { continue };
+            let Some(connection) = upstream.running() else { continue };
             if connection.era() == Era::Legacy && (only || connection.can("logging")) {
                 let asked = upstream.request(hello, "logging/setLevel", params.clone(), None).await;
                 if let (true, Ok(answer)) = (only, asked) {
@@ -64,7 +64,7 @@ impl Session {
     }
 
     /// Has a server tell when a resource changes, or tells it that nobody wants to know any more.
-    async fn watch(self: &Arc<Self>, hello: &Hello, method: &str, params: RawObject) -> Answer {
+    async fn watch(self: &Arc<Self>, hello: &Arc<Hello>, method: &str, params: RawObject) -> Answer {
         let Some(uri) = params.text("uri") else {
             return Err(rpc_error(error_code::INVALID_PARAMS, "the resource's URI is missing"));
         };
@@ -78,7 +78,7 @@ impl Session {
     pub(super) async fn watch_at(
         &self,
         upstream: &Arc<Upstream>,
-        hello: &Hello,
+        hello: &Arc<Hello>,
         method: &str,
         uri: &str,
         params: RawObject,

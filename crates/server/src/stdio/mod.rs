@@ -52,7 +52,7 @@ async fn read(room: &Arc<dyn Room>, from: impl AsyncRead + Unpin, outlet: &Outle
         while tasks.try_join_next().is_some() {}
         let parsed = match line {
             Line::Text(text) => Message::parse(&text).map(|all| (text.trim_start().starts_with('['), all)),
-            Line::TooLong => Err(unreadable("the message is too long")),
+            Line::TooLong(_) => Err(unreadable("the message is too long")),
             Line::NotText => Err(unreadable("the message is not UTF-8")),
         };
         let (is_batch, messages) = match parsed {

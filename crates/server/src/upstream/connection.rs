@@ -29,6 +29,9 @@ const BUFFER: usize = 16 << 10;
 /// How long a server has to end by itself when nothing more will be asked.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// What stands for the value of a secret.
+const REDACTED: &str = "[secret]";
+
 /// A server that cannot answer any more.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{why}")]
@@ -43,7 +46,7 @@ pub(crate) struct Gone {
 pub(crate) struct Connection {
     /// How it speaks, and what it said of itself; set when that is known.
     pub(crate) nature: OnceLock<(Era, RawObject)>,
-    pub(crate) hello: Hello,
+    pub(crate) hello: Arc<Hello>,
     next: AtomicI64,
     pending: Mutex<BTreeMap<i64, Pending>>,
     writer: Mutex<Option<mpsc::Sender<String>>>,
@@ -55,6 +58,8 @@ pub(crate) struct Connection {
     leash: Mutex<Option<OwnedFd>>,
     /// Whether it has said who it is and is in use.
     settled: AtomicBool,
+    /// The values of the secrets it was given, in every spelling that is looked for.
+    secrets: Vec<String>,
     /// The last of what it wrote to its standard error.
     pub(crate) errors: Arc<Mutex<Tail>>,
 }
@@ -96,8 +101,9 @@ impl Connection {
     /// Takes a server over that was just started. What it says of its own accord goes to `inbox`.
     pub(crate) fn new(
         running: Running,
-        hello: Hello,
+        hello: Arc<Hello>,
         errors: Arc<Mutex<Tail>>,
+        secrets: Vec<String>,
         inbox: Inbox,
     ) -> std::io::Result<Arc<Self>> {
         let Running { input, output, ended, leash } = running;
@@ -116,6 +122,7 @@ impl Connection {
             junk: AtomicU64::new(0),
             leash: Mutex::new(Some(leash)),
             settled: AtomicBool::new(false),
+            secrets,
             errors,
         });
         tokio::spawn(write(to, lines, connection.gone.clone()));
@@ -126,7 +133,7 @@ impl Connection {
 
     /// Returns how it speaks.
     pub(crate) fn era(&self) -> Era {
-        self.nature.get().map_or(Era::Legacy, |(era, _)| era.clone())
+        self.nature.get().map_or(Era::Legacy, |(era, _)| *era)
     }
 
     /// Returns what it said of itself: the result of `initialize` or of `server/discover`.
@@ -207,6 +214,16 @@ impl Connection {
         self.send(notification_line(method, params)).await;
     }
 
+    /// Tells it something if it reads; what it has no room for is lost.
+    pub(crate) fn mention(&self, method: &str, params: Option<&RawValue>) {
+        let line = notification_line(method, params);
+        if let Some(writer) = lock(&self.writer).as_ref()
+            && writer.try_send(line).is_err()
+        {
+            tracing::warn!("a server does not read, and was not told `{}`", method.escape_debug());
+        }
+    }
+
     /// Answers something that it asked.
     pub(crate) async fn answer(&self, id: &Id, answer: &Answer) {
         self.send(answer_line(Some(id), answer)).await;
@@ -257,8 +274,12 @@ impl Connection {
         let mut lines = Lines::new(BufReader::with_capacity(BUFFER, from), MAX_MESSAGE);
         while let Ok(Some(line)) = lines.next().await {
             let messages = match line {
-                Line::Text(text) => Message::parse(&text).unwrap_or_default(),
-                Line::TooLong | Line::NotText => Vec::new(),
+                Line::Text(text) => Message::parse(&self.without_secrets(text)).unwrap_or_default(),
+                Line::TooLong(head) => {
+                    self.fail_the_answered(&head);
+                    Vec::new()
+                }
+                Line::NotText => Vec::new(),
             };
             if messages.is_empty() {
                 self.count_junk();
@@ -287,6 +308,33 @@ impl Connection {
         // Nobody hears it any more, so it need not go on; it has a moment to end by itself.
         tokio::time::sleep(GRACE).await;
         drop(lock(&self.leash).take());
+    }
+
+    /// Fails the request that a line answers which was too long to be read: its number stands at the beginning or nowhere.
+    fn fail_the_answered(&self, head: &str) {
+        let number = head
+            .split("\"id\":")
+            .nth(1)
+            .map(|rest| rest.trim_start().chars().take_while(char::is_ascii_digit).collect::<String>());
+        let number = number.and_then(|digits| digits.parse::<i64>().ok());
+        if let Some(pending) = number.and_then(|number| lock(&self.pending).remove(&number)) {
+            let message = format!("the answer is larger than {} MiB", MAX_MESSAGE >> 20);
+            drop(
+                pending
+                    .tell
+                    .send(Err(crate::message::rpc_error(crate::message::error_code::INTERNAL, &message))),
+            );
+        }
+    }
+
+    /// Takes the values of secrets out of what a server says, wherever they stand.
+    fn without_secrets(&self, mut text: String) -> String {
+        for secret in &self.secrets {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), REDACTED);
+            }
+        }
+        text
     }
 
     /// Returns how many lines were no message, or answered nothing.
@@ -326,7 +374,8 @@ impl Connection {
 
     pub(crate) fn why(&self, asked: bool) -> Gone {
         let why = lock(&self.why).clone().unwrap_or_else(|| "it is gone".to_owned());
-        let said = lock(&self.errors).last_line().map(|line| format!("; it said last: {line}"));
+        let said = lock(&self.errors).last_line().map(|line| self.without_secrets(line));
+        let said = said.map(|line| format!("; it said last: {line}"));
         Gone { why: format!("{why}{}", said.unwrap_or_default()), asked }
     }
 }

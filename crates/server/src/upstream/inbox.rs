@@ -1,7 +1,6 @@
 //! What a server says of its own accord: notifications, and questions to the client.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::value::RawValue;
@@ -16,8 +15,6 @@ use crate::raw::{Raw, RawObject, raw};
 
 /// How many questions of one server may wait for the client at once.
 const MOST_QUESTIONS: usize = 32;
-/// How often a list that keeps changing is looked at.
-const PAUSE: Duration = Duration::from_millis(100);
 
 impl Upstream {
     /// Hears a server until it is gone. It is not heard faster than its client listens.
@@ -68,6 +65,7 @@ impl Upstream {
                 }
             }
             "notifications/tools/list_changed" | "notifications/prompts/list_changed" => {
+                self.note_news(&method);
                 if self.begin_looking() {
                     let upstream = Arc::clone(self);
                     let (connection, kind) = (Arc::clone(connection), method.clone());
@@ -89,6 +87,7 @@ impl Upstream {
                     None => session.notify(&method, Some(&clean)).await,
                 }
             }
+            _ if method.contains("ringfence") => {}
             _ => {
                 if let Some(clean) = cleaned(&params) {
                     session.notify(&method, (!params.is_empty()).then_some(&*clean)).await;
@@ -97,23 +96,38 @@ impl Upstream {
         }
     }
 
-    /// Judges lists anew that the server says have changed, before the client hears of it.
+    /// Judges lists anew that the server says have changed, before the client hears of it. One reading at a time, and the more
+    /// often a list changes the more rarely it is read.
     async fn look_again(self: Arc<Self>, connection: &Arc<Connection>, method: &str) {
-        tokio::time::sleep(PAUSE).await;
-        // What changes from here on is looked at again.
-        self.end_looking();
-        let Some(session) = self.session.upgrade().filter(|_| !connection.gone.is_cancelled()) else {
-            return;
-        };
-        let hello = connection.hello.clone();
-        let looked = match method {
-            "notifications/tools/list_changed" => self.refresh_tools(&session, &hello).await,
-            _ => self.refresh_prompts(&session, &hello).await,
-        };
-        if let Err(why) = looked {
-            tracing::warn!(server = %self.spec.name, "its list cannot be read: {why}");
+        loop {
+            tokio::time::sleep(self.next_pause()).await;
+            if let Some(session) = self.session.upgrade().filter(|_| !connection.gone.is_cancelled()) {
+                let hello = Arc::clone(&connection.hello);
+                let looked = match method {
+                    "notifications/tools/list_changed" => self.refresh_tools(&session, &hello).await,
+                    _ => self.refresh_prompts(&session, &hello).await,
+                };
+                if let Err(why) = looked {
+                    tracing::warn!(server = %self.spec.name, "its list cannot be read: {why}");
+                }
+                session.notify(method, None).await;
+            }
+            self.end_looking();
+            if !self.is_news_waiting(method) || !self.begin_looking() {
+                return;
+            }
         }
-        session.notify(method, None).await;
+    }
+
+    /// Takes out of a question what would pass for one of ours.
+    fn told_apart(&self, params: &RawObject) -> RawObject {
+        let mut params = params.clone();
+        crate::clean::take_off_ours(&mut params);
+        if let Some(message) = params.text("message").filter(|text| text.to_lowercase().contains("ringfence"))
+        {
+            params.set("message", raw(&format!("Server `{}` asks: {message}", self.spec.name)));
+        }
+        params
     }
 
     async fn asked(self: &Arc<Self>, connection: &Arc<Connection>, request: Request) {
@@ -137,7 +151,26 @@ impl Upstream {
             "roots/list" => Some("roots"),
             _ => None,
         };
-        let Some(params) = cleaned(&request.params) else {
+        // What clients ask servers is not asked the other way, and nobody speaks for us.
+        let is_ours = |method: &str| {
+            [
+                "tools/",
+                "prompts/",
+                "resources/",
+                "completion/",
+                "logging/",
+                "server/",
+                "subscriptions/",
+                "ringfence",
+            ]
+            .iter()
+            .any(|start| method.starts_with(start))
+                || method == "initialize"
+        };
+        if is_ours(&request.method) {
+            return refuse("Method not found");
+        }
+        let Some(params) = cleaned(&self.told_apart(&request.params)) else {
             return Err(rpc_error(
                 error_code::INVALID_PARAMS,
                 "the parameters cannot be read the same way by everybody",

@@ -9,18 +9,25 @@ use serde_json::{Value, json};
 use super::{Listing, Upstream, lock};
 use crate::era::Hello;
 use crate::ingress::{Judge, Judged};
+use crate::message::MAX_MESSAGE;
 use crate::raw::{Raw, RawObject};
 use crate::session::Session;
 use crate::tool::{Asks, ServerTool};
 
+/// How large one definition may be.
+const MOST_BYTES: usize = 64 << 10;
 /// How many pages one list may have, and how many definitions.
 const MOST_PAGES: usize = 64;
 const MOST_DEFINITIONS: usize = 2048;
 
 impl Upstream {
     /// Makes sure that its tools are known.
-    pub(crate) async fn know_tools(self: &Arc<Self>, session: &Session, hello: &Hello) -> Result<(), String> {
-        if lock(&self.tools).known && self.running().await.is_some() {
+    pub(crate) async fn know_tools(
+        self: &Arc<Self>,
+        session: &Session,
+        hello: &Arc<Hello>,
+    ) -> Result<(), String> {
+        if lock(&self.tools).known && self.running().is_some() {
             return Ok(());
         }
         self.refresh_tools(session, hello).await
@@ -30,7 +37,7 @@ impl Upstream {
     pub(crate) async fn refresh_tools(
         self: &Arc<Self>,
         session: &Session,
-        hello: &Hello,
+        hello: &Arc<Hello>,
     ) -> Result<(), String> {
         let definitions = self.all(hello, "tools/list", "tools").await?;
         let judged = self.judged(session, "tool", definitions).await?;
@@ -42,11 +49,20 @@ impl Upstream {
     pub(crate) async fn refresh_prompts(
         self: &Arc<Self>,
         session: &Session,
-        hello: &Hello,
+        hello: &Arc<Hello>,
     ) -> Result<(), String> {
         let definitions = self.all(hello, "prompts/list", "prompts").await?;
         let judged = self.judged(session, "prompt", definitions).await?;
         *lock(&self.prompts) = Listing { known: true, judged };
+        Ok(())
+    }
+
+    /// Judges what is known already anew, where the pins are others than when it was judged.
+    pub(crate) async fn judge_if_pins_changed(self: &Arc<Self>, session: &Session) -> Result<(), String> {
+        let judged_by = *lock(&self.judged_by);
+        if judged_by.is_some_and(|stamp| stamp != session.book().stamp()) {
+            self.judge_again(session).await?;
+        }
         Ok(())
     }
 
@@ -75,20 +91,27 @@ impl Upstream {
     }
 
     /// Reads all pages of a list. A server without the capability has none.
-    async fn all(self: &Arc<Self>, hello: &Hello, method: &str, member: &str) -> Result<Vec<Value>, String> {
+    async fn all(
+        self: &Arc<Self>,
+        hello: &Arc<Hello>,
+        method: &str,
+        member: &str,
+    ) -> Result<Vec<Value>, String> {
         let connection = self.connection(hello).await.map_err(|gone| gone.why)?;
         if !connection.can(member) {
             return Ok(Vec::new());
         }
         let mut definitions: Vec<Value> = Vec::new();
         let mut cursor: Option<Raw> = None;
+        let end = tokio::time::Instant::now() + self.spec.patience;
+        let mut bytes = 0;
         for _ in 0..MOST_PAGES {
             let mut params = RawObject::default();
             if let Some(cursor) = cursor.take() {
                 params.set("cursor", cursor);
             }
             let asked = connection.request(method, params, None, None);
-            let answer = tokio::time::timeout(self.spec.patience, asked).await;
+            let answer = tokio::time::timeout_at(end, asked).await;
             let answer =
                 answer.map_err(|_| format!("server `{}` does not answer `{method}`", self.spec.name))?;
             let result = answer.map_err(|gone| gone.why)?;
@@ -99,6 +122,10 @@ impl Upstream {
                     clean(error.get())
                 )
             })?;
+            bytes += result.get().len();
+            if bytes > MAX_MESSAGE {
+                return Err(format!("the list of {member} of server `{}` is too large", self.spec.name));
+            }
             let object = RawObject::parse(&result).map_err(|error| error.to_string())?;
             let page: Vec<Raw> =
                 object.get(member).and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
@@ -107,11 +134,12 @@ impl Upstream {
                 let parsed =
                     ringfence::policy::parse_json(one.get(), ringfence::policy::JsonLimits::ARGUMENTS);
                 match parsed {
-                    Ok(definition) if definition.get("name").is_some_and(Value::is_string) => {
+                    Ok(definition) if has_usable_name(&definition) && one.get().len() <= MOST_BYTES => {
                         definitions.push(definition);
                     }
                     Ok(_) => {
-                        tracing::warn!(server = %self.spec.name, "a definition without a name was left out")
+                        let server = &self.spec.name;
+                        tracing::warn!(%server, "a definition without a usable name, or too large, was left out");
                     }
                     Err(error) => {
                         tracing::warn!(server = %self.spec.name, "a definition was left out: {error}");
@@ -140,14 +168,29 @@ impl Upstream {
         definitions: Vec<Value>,
     ) -> Result<Vec<Judged>, String> {
         let (book, spec) = (Arc::clone(session.book()), Arc::clone(&self.spec));
+        let stamp = book.stamp();
+        let review = session.house().options.review.clone();
         let work = move || {
             let pins = book.pins()?;
-            let judge = Judge { server: &spec.name, pins: &pins, accept: spec.accept };
+            let judge = Judge { server: &spec.name, pins: &pins, accept: spec.accept, review: &review };
             let judgement = judge.judge(kind, definitions);
             book.keep(&spec.name, kind, &judgement.accepted, &judgement.seen)?;
             Ok::<_, String>(judgement)
         };
-        let judgement = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())??;
+        let judgement = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string());
+        let judgement = match judgement.and_then(|judgement| judgement) {
+            Ok(judgement) => judgement,
+            Err(why) => {
+                // What cannot be judged is not in force.
+                self.put_in_force(session, Vec::new());
+                lock(&self.prompts).known = false;
+                lock(&self.tools).known = false;
+                return Err(why);
+            }
+        };
+        if kind == "tool" {
+            *lock(&self.judged_by) = Some(stamp);
+        }
         self.keep_judgement(session, &judgement).await?;
         Ok(judgement.all)
     }
@@ -187,6 +230,13 @@ impl Upstream {
                 one.quarantine = Some(Quarantine { refusal, changes: Vec::new() });
             }
         }
+        let waiting = listed.iter().filter(|one| one.quarantine.is_some()).count();
+        if waiting > 0 && lock(&self.tools).judged.len() != listed.len() {
+            let review = &session.house().options.review;
+            tracing::warn!(
+                "{waiting} tools of server `{server}` are withheld: `{review} diff --server {server}` shows why"
+            );
+        }
         *lock(&self.tools) = Listing { known: true, judged: listed };
     }
 
@@ -213,6 +263,11 @@ impl Upstream {
         };
         Some(Arc::new(ServerTool::new(declaration, name.to_owned(), asks, Arc::downgrade(self), has_output)))
     }
+}
+
+/// Says whether something has a name that can be compared with others: long ones are nobody's.
+fn has_usable_name(definition: &Value) -> bool {
+    definition.get("name").and_then(Value::as_str).is_some_and(|name| (1..=128).contains(&name.len()))
 }
 
 /// Returns the least class that a server's own annotations speak for. They are its word: they make a class higher, never lower.

@@ -24,6 +24,10 @@ use crate::tie::Tie;
 
 /// How long a server that keeps dying is left alone, at first and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
+/// How long a list that changes is left before it is read, at first and at most.
+const LOOK: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
+/// After how long without a change a list counts as steady.
+const CALM: Duration = Duration::from_secs(10);
 /// How long a server must have lived to be trusted with an immediate restart.
 const STEADY: Duration = Duration::from_secs(60);
 
@@ -32,18 +36,31 @@ pub(crate) struct Upstream {
     pub(crate) spec: Arc<ServerSpec>,
     pub(crate) session: Weak<Session>,
     slot: tokio::sync::Mutex<Slot>,
+    /// The server that runs, for whoever does not want to wait for one that is being started.
+    current: Mutex<Option<Arc<Connection>>>,
     /// What it offers, as it was judged last.
     pub(crate) tools: Mutex<Listing>,
     pub(crate) prompts: Mutex<Listing>,
     pub(crate) instructions: Mutex<Listing>,
     /// What has to be told again to a server that was restarted.
     remembered: Mutex<Remembered>,
+    /// What the pins were when its definitions were judged.
+    judged_by: Mutex<Option<u64>>,
     /// What the audit has of its definitions.
     kept: Mutex<record::Kept>,
     /// Cancelled when nothing is to be started any more.
     closing: CancellationToken,
-    /// Whether somebody already looks at a changed list.
+    /// Whether somebody already looks at a changed list, what has changed since, and how often it did of late.
     looking: AtomicBool,
+    news: Mutex<News>,
+}
+
+/// What a server has said of its lists.
+#[derive(Default)]
+struct News {
+    methods: Vec<String>,
+    changes: u32,
+    last: Option<Instant>,
 }
 
 /// Definitions of one kind, in the order of the server.
@@ -61,7 +78,6 @@ struct Remembered {
 
 #[derive(Default)]
 struct Slot {
-    connection: Option<Arc<Connection>>,
     /// How it spoke the last time.
     era: Option<Era>,
     began: Option<Instant>,
@@ -75,19 +91,22 @@ impl Upstream {
             spec,
             session,
             slot: tokio::sync::Mutex::default(),
+            current: Mutex::default(),
             tools: Mutex::default(),
             prompts: Mutex::default(),
             instructions: Mutex::default(),
             remembered: Mutex::default(),
+            judged_by: Mutex::default(),
             kept: Mutex::default(),
             closing: CancellationToken::new(),
             looking: AtomicBool::new(false),
+            news: Mutex::default(),
         })
     }
 
     /// Returns the running server, and starts it where none runs.
-    pub(crate) async fn connection(self: &Arc<Self>, hello: &Hello) -> Result<Arc<Connection>, Gone> {
-        if let Some(connection) = self.running().await {
+    pub(crate) async fn connection(self: &Arc<Self>, hello: &Arc<Hello>) -> Result<Arc<Connection>, Gone> {
+        if let Some(connection) = self.running() {
             return Ok(connection);
         }
         // Whoever asks may give up; what was begun is finished all the same, so that nothing is left behind.
@@ -96,15 +115,15 @@ impl Upstream {
         begun.await.unwrap_or_else(|error| Err(Gone { why: error.to_string(), asked: false }))
     }
 
-    async fn connect(self: &Arc<Self>, hello: &Hello) -> Result<Arc<Connection>, Gone> {
+    async fn connect(self: &Arc<Self>, hello: &Arc<Hello>) -> Result<Arc<Connection>, Gone> {
         let mut slot = self.slot.lock().await;
         if self.closing.is_cancelled() {
             return Err(over());
         }
-        if let Some(connection) = slot.connection.as_ref().filter(|own| !own.gone.is_cancelled()) {
-            return Ok(Arc::clone(connection));
+        if let Some(connection) = self.running() {
+            return Ok(connection);
         }
-        if slot.connection.take().is_some() {
+        if lock(&self.current).take().is_some() {
             let steady = slot.began.is_some_and(|began| began.elapsed() >= STEADY);
             self.failed(&mut slot, steady);
         }
@@ -120,14 +139,18 @@ impl Upstream {
             tokio::time::sleep(wait).await;
         }
         let started = tokio::select! {
-            started = self.start(hello, slot.era.clone()) => started,
+            started = self.start(hello, slot.era) => started,
             () = self.closing.cancelled() => Err(over()),
         };
         match started {
+            Ok(connection) if self.closing.is_cancelled() => {
+                connection.close().await;
+                Err(over())
+            }
             Ok(connection) => {
                 slot.era = Some(connection.era());
                 slot.began = Some(Instant::now());
-                slot.connection = Some(Arc::clone(&connection));
+                *lock(&self.current) = Some(Arc::clone(&connection));
                 Ok(connection)
             }
             Err(mut gone) => {
@@ -148,24 +171,25 @@ impl Upstream {
     }
 
     /// Returns the server if it runs.
-    pub(crate) async fn running(&self) -> Option<Arc<Connection>> {
-        self.slot.lock().await.connection.clone().filter(|own| !own.gone.is_cancelled())
+    pub(crate) fn running(&self) -> Option<Arc<Connection>> {
+        lock(&self.current).clone().filter(|own| !own.gone.is_cancelled())
     }
 
     /// Asks it something, and what it needs for that from the client.
     pub(crate) async fn request(
         self: &Arc<Self>,
-        hello: &Hello,
+        hello: &Arc<Hello>,
         method: &str,
         mut params: RawObject,
         tie: Option<&Arc<Tie>>,
     ) -> Result<Answer, Gone> {
         let connection = self.connection(hello).await?;
         let level = self.level();
-        if connection.era() == Era::Modern {
-            params.remove("inputResponses");
-            params.remove("requestState");
+        if connection.era() == Era::Legacy {
+            return connection.request(method, params, tie, None).await;
         }
+        params.remove("inputResponses");
+        params.remove("requestState");
         for _ in 0..MOST_ROUNDS {
             let answer = connection.request(method, params.clone(), tie, level.as_deref()).await?;
             let Some(wanted) = wanted(&answer) else { return Ok(answer) };
@@ -223,6 +247,29 @@ impl Upstream {
         !self.looking.swap(true, Ordering::AcqRel)
     }
 
+    /// Takes note that a list has changed.
+    fn note_news(&self, method: &str) {
+        let mut news = lock(&self.news);
+        if !news.methods.iter().any(|known| known == method) {
+            news.methods.push(method.to_owned());
+        }
+    }
+
+    /// Says whether a list has changed since it was read.
+    fn is_news_waiting(&self, method: &str) -> bool {
+        lock(&self.news).methods.iter().any(|known| known == method)
+    }
+
+    /// Begins a reading: what was noted until now is read. Returns how long to wait first.
+    fn next_pause(&self) -> Duration {
+        let mut news = lock(&self.news);
+        news.methods.clear();
+        let calm = news.last.is_none_or(|last| last.elapsed() > CALM);
+        news.changes = if calm { 0 } else { news.changes.saturating_add(1) };
+        news.last = Some(Instant::now());
+        (LOOK.0 * 2_u32.saturating_pow(news.changes.min(16))).min(LOOK.1)
+    }
+
     fn end_looking(&self) {
         self.looking.store(false, Ordering::Release);
     }
@@ -235,7 +282,8 @@ impl Upstream {
 
     /// Ends it until it is needed again.
     pub(crate) async fn stop(&self) {
-        let connection = self.slot.lock().await.connection.take();
+        // One that is being started is ended by whoever starts it.
+        let connection = lock(&self.current).take();
         if let Some(connection) = connection {
             connection.close().await;
         }

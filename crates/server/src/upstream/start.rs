@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -50,18 +52,20 @@ impl Drop for Begun {
 enum Tried {
     /// It has answered.
     Known(Era, RawObject),
-    /// It does not know the question, or did not answer it.
+    /// It does not know the question.
     Unknown(String),
+    /// It says nothing at all.
+    Silent(String),
 }
 
 impl Upstream {
     /// Starts it, in the way the client speaks first: what both understand needs no translation.
     pub(super) async fn start(
         self: &Arc<Self>,
-        hello: &Hello,
+        hello: &Arc<Hello>,
         known: Option<Era>,
     ) -> Result<Arc<Connection>, Gone> {
-        let first = known.unwrap_or_else(|| hello.era.clone());
+        let first = known.unwrap_or_else(|| hello.era);
         let second = if first == Era::Legacy { Era::Modern } else { Era::Legacy };
         let mut connection = Begun(self.launch(hello).await?);
         let mut said = String::new();
@@ -70,7 +74,7 @@ impl Upstream {
             if connection.gone.is_cancelled() {
                 connection = Begun(self.launch(hello).await?);
             }
-            match ask(&connection, hello, &era).await {
+            match ask(&connection, hello, era).await {
                 Tried::Known(era, info) => {
                     let _set = connection.nature.set((era, info));
                     if let Err(gone) = self.keep_started(&connection).await {
@@ -81,7 +85,11 @@ impl Upstream {
                     self.end_when_idle(&connection);
                     return Ok(connection.keep());
                 }
-                Tried::Unknown(why) => {
+                Tried::Silent(why) if era == Era::Legacy => {
+                    said = why;
+                    break;
+                }
+                Tried::Unknown(why) | Tried::Silent(why) => {
                     if said.is_empty() || connection.gone.is_cancelled() {
                         said = why;
                     }
@@ -92,7 +100,7 @@ impl Upstream {
         Err(Gone { why: format!("it does not say who it is: {said}"), asked: false })
     }
 
-    async fn launch(self: &Arc<Self>, hello: &Hello) -> Result<Arc<Connection>, Gone> {
+    async fn launch(self: &Arc<Self>, hello: &Arc<Hello>) -> Result<Arc<Connection>, Gone> {
         let errors = Arc::new(Mutex::new(Tail::default()));
         let sink = Arc::clone(&errors);
         let sink = Box::new(move |bytes: &[u8]| lock(&sink).take(bytes));
@@ -103,8 +111,9 @@ impl Upstream {
             .start(sink, self.recorder())
             .await
             .map_err(|error| failed(error.to_string()))?;
+        let secrets = spellings(&self.spec.starter.secrets());
         let (inbox, messages) = mpsc::channel(ROOM);
-        let connection = Connection::new(running, hello.clone(), errors, inbox)
+        let connection = Connection::new(running, hello.clone(), errors, secrets, inbox)
             .map_err(|error| failed(format!("it cannot be spoken to: {error}")))?;
         tokio::spawn(Arc::clone(self).listen(Arc::clone(&connection), messages));
         Ok(connection)
@@ -180,7 +189,34 @@ impl Upstream {
     }
 }
 
-async fn ask(connection: &Arc<Connection>, hello: &Hello, era: &Era) -> Tried {
+/// The shortest value that is looked for: a shorter one stands everywhere by chance.
+const SHORTEST: usize = 8;
+
+/// Returns values in the ways that they could be written in a message.
+fn spellings(secrets: &[String]) -> Vec<String> {
+    let mut all = Vec::new();
+    for secret in secrets.iter().filter(|secret| secret.len() >= SHORTEST) {
+        let encode = |engine: &base64::engine::GeneralPurpose| engine.encode(secret);
+        let percent: String = secret
+            .bytes()
+            .map(|byte| {
+                if byte.is_ascii_alphanumeric() {
+                    char::from(byte).to_string()
+                } else {
+                    format!("%{byte:02X}")
+                }
+            })
+            .collect();
+        let quoted = serde_json::to_string(secret).unwrap_or_default();
+        let quoted = quoted.trim_matches('"').to_owned();
+        all.extend([secret.clone(), quoted, percent, encode(&STANDARD_NO_PAD), encode(&URL_SAFE_NO_PAD)]);
+    }
+    all.sort_unstable_by_key(|text| std::cmp::Reverse(text.len()));
+    all.dedup();
+    all
+}
+
+async fn ask(connection: &Arc<Connection>, hello: &Arc<Hello>, era: Era) -> Tried {
     let (method, params, patience) = match era {
         Era::Legacy => ("initialize", initialize(hello), HANDSHAKE),
         Era::Modern => {
@@ -190,22 +226,21 @@ async fn ask(connection: &Arc<Connection>, hello: &Hello, era: &Era) -> Tried {
             }
             let mut params = RawObject::default();
             params.set("_meta", meta.to_raw());
-            // A server that the client itself takes for a modern one may take its time.
-            ("server/discover", params, if hello.era == Era::Modern { PROBE } else { HANDSHAKE })
+            ("server/discover", params, PROBE)
         }
     };
     match tokio::time::timeout(patience, connection.request(method, params, None, None)).await {
-        Err(_) => Tried::Unknown(format!("no answer to `{method}` within {} seconds", patience.as_secs())),
+        Err(_) => Tried::Silent(format!("no answer to `{method}` within {} seconds", patience.as_secs())),
         Ok(Err(gone)) => Tried::Unknown(gone.why),
         Ok(Ok(Err(error))) => Tried::Unknown(format!("`{method}` was answered with {}", shortened(&error))),
         Ok(Ok(Ok(result))) => match known(&result, era) {
-            Some(info) => Tried::Known(era.clone(), info),
+            Some(info) => Tried::Known(era, info),
             None => Tried::Unknown(format!("the answer to `{method}` is not one")),
         },
     }
 }
 
-fn known(result: &Raw, era: &Era) -> Option<RawObject> {
+fn known(result: &Raw, era: Era) -> Option<RawObject> {
     let info = RawObject::parse(result).ok()?;
     match era {
         Era::Legacy => {
@@ -222,7 +257,7 @@ fn known(result: &Raw, era: &Era) -> Option<RawObject> {
 }
 
 /// Returns what a legacy server is told of the client: what the client said, in a version with a handshake.
-fn initialize(hello: &Hello) -> RawObject {
+fn initialize(hello: &Arc<Hello>) -> RawObject {
     let mut params = hello.initialize.clone();
     let version = params.text("protocolVersion").unwrap_or_default();
     if !LEGACY.contains(&version.as_str()) {

@@ -44,6 +44,11 @@ pub fn collisions<S: AsRef<str>>(names: &[S]) -> Vec<Collision> {
     found
 }
 
+/// Returns what a name looks like: two names with the same likeness pass for one another.
+pub fn likeness(name: &str) -> String {
+    skeleton::likeness(name)
+}
+
 /// Says whether two names pass for one another.
 pub fn collide(one: &str, other: &str) -> bool {
     skeleton::likeness(one) == skeleton::likeness(other)

@@ -47,7 +47,8 @@ pub(crate) fn run(args: &ScanArgs, place: &Place, out: &mut dyn Write) -> Result
             line::answer_all(&mut BufReader::with_capacity(1 << 16, opened), out)
         }
         (false, Some(file)) if file.extension().is_some_and(|extension| extension == "toml") => {
-            let place = Place { policy: file.to_path_buf(), workspace: place.workspace.clone() };
+            let place =
+                Place { policy: file.to_path_buf(), is_named: true, workspace: place.workspace.clone() };
             report(&toolbox(&place)?, out)
         }
         (false, Some(file)) => report(&listed(&read_text(file, None)?)?, out),

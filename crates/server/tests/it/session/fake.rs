@@ -87,7 +87,7 @@ pub(crate) fn legacy(
                 "serverInfo": { "name": "fake", "version": "1", "x-vendor": 7 },
             })),
             Some("tools/list") => result(json!({ "tools": tools })),
-            Some("prompts/list") => result(json!({ "prompts": [] })),
+            Some("prompts/list") => result(json!({ "prompts": [{ "name": "p", "description": "Greets" }] })),
             Some("server/discover") => Some(json!({
                 "jsonrpc": "2.0", "id": message["id"], "error": { "code": -32601, "message": "Method not found" },
             })),
@@ -197,15 +197,22 @@ impl Setup {
 
     /// Opens a session and says hello in the legacy way.
     pub(crate) async fn legacy(&self, capabilities: Value) -> Client {
-        let client = Client::new(self.house().session(&Agent { name: "tester".into(), ..Agent::default() }));
+        let client = Client::new(self.house().session(&Agent {
+            name: "tester".into(),
+            approves: true,
+            ..Agent::default()
+        }));
         client.hello(capabilities).await;
         client
     }
 
     /// Opens a session of a modern client.
     pub(crate) fn modern(&self, capabilities: Value) -> Client {
-        let mut client =
-            Client::new(self.house().session(&Agent { name: "tester".into(), ..Agent::default() }));
+        let mut client = Client::new(self.house().session(&Agent {
+            name: "tester".into(),
+            approves: true,
+            ..Agent::default()
+        }));
         client.meta = Some(json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": capabilities,
