@@ -3,14 +3,13 @@
 //! The server is `e2e/mcp/fixture.py`, over HTTP by itself and over stdio behind the gateway.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::era;
+use crate::gateway::Listening;
 use crate::place::{Scene, file, installed, newer_node, python};
 
 /// A process that ends with the test.
@@ -43,39 +42,21 @@ fn alone(scene: &Scene) -> Server {
 }
 
 /// The fixture behind the gateway, with its own names.
-fn fenced(scene: &Scene) -> Server {
+fn fenced(scene: &Scene) -> Listening {
     let mut command =
         scene.ringfence(&["wrap", "--name", &scene.name, "--listen", "127.0.0.1:0", "--anonymous", "--"]);
-    let mut child = command.args(&scene.command).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let stderr = child.stderr.take().unwrap();
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-            let _nobody = sender.send(line);
-        }
-    });
-    let mut server = Server { child, url: String::new() };
-    let mut said = Vec::new();
-    while server.url.is_empty() {
-        let line = receiver
-            .recv_timeout(Duration::from_secs(30))
-            .unwrap_or_else(|error| panic!("no address was told ({error}): {said:?}"));
-        if let Some(at) = line.find("http://") {
-            server.url = line.split_at(at).1.split_whitespace().next().unwrap().to_owned();
-        }
-        said.push(line);
-    }
-    server
+    command.args(&scene.command);
+    Listening::start(command)
 }
 
 /// What every scenario came to: `✓` or `✗`.
-fn outcome(server: &Server, suite: &str, arguments: &[&str]) -> BTreeMap<String, char> {
+fn outcome(url: &str, suite: &str, arguments: &[&str]) -> BTreeMap<String, char> {
     let script = installed().join(suite).join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
     let output = Command::new("timeout")
         .arg("150")
         .arg(newer_node())
         .arg(script)
-        .args(["server", "--url", &server.url])
+        .args(["server", "--url", url])
         .args(arguments)
         .output()
         .unwrap();
@@ -100,10 +81,10 @@ fn the_pass_sets_are_the_same() {
         ("conformance-2", &["--suite", "all", "--spec-version", "2025-11-25"], 32),
         ("conformance-2", &["--requirements", "2026-07-28"], 39),
     ] {
-        let wanted = outcome(&alone, suite, arguments);
+        let wanted = outcome(&alone.url, suite, arguments);
         let passed = wanted.values().filter(|mark| **mark == '✓').count();
         assert!(passed >= least, "the server itself passes {passed} of {suite} {arguments:?}: {wanted:?}");
-        let got = outcome(&fenced, suite, arguments);
+        let got = outcome(&fenced.url, suite, arguments);
         let differing: Vec<_> = wanted.iter().filter(|(name, mark)| got.get(*name) != Some(mark)).collect();
         assert!(differing.is_empty(), "{suite} {arguments:?}: without the gateway {differing:?}");
         assert_eq!(got.len(), wanted.len(), "{suite} {arguments:?}");

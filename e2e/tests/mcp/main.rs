@@ -11,6 +11,7 @@ mod attack;
 mod client;
 mod conformance;
 mod era;
+mod gateway;
 mod place;
 mod process;
 mod real;
