@@ -4,6 +4,7 @@
 //! them and their ratios stay true.
 
 pub mod egress;
+pub mod mcp;
 mod pipeline;
 
 use std::time::{Duration, Instant};
