@@ -26,7 +26,7 @@ pub(crate) use starter::Fenced;
 pub(crate) fn small_runtime() -> Result<Runtime, CommandError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(8)
+        .max_blocking_threads(2)
         .thread_stack_size(512 << 10)
         .build()
         .map_err(CommandError::Start)
@@ -37,7 +37,7 @@ pub(crate) fn large_runtime() -> Result<Runtime, CommandError> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
-        .max_blocking_threads(16)
+        .max_blocking_threads(4)
         .thread_stack_size(512 << 10)
         .build()
         .map_err(CommandError::Start)
