@@ -65,7 +65,6 @@ pub(crate) fn refuse_writable_policy(
     let own = ["pins.json", "pins.lock", "seen.json"].map(|extension| policy.with_extension(extension));
     let mut files: Vec<PathBuf> =
         own.iter().map(PathBuf::as_path).chain([policy]).flat_map(both_spellings).collect();
-    files.extend(policy.canonicalize().ok());
     // What others have accepted and installed is kept there, wherever that is.
     let folders = [crate::book::state_folder().ok(), Some(crate::sandbox::private_folder())];
     files.extend(folders.into_iter().flatten().flat_map(|folder| both_spellings(&folder)));
@@ -95,11 +94,11 @@ fn spellings(path: &Path) -> Vec<PathBuf> {
     both_spellings(path).into_iter().flat_map(beside).collect()
 }
 
-/// Returns a file as it is written and as it resolves.
+/// Returns a file as it is written and as it resolves, where its folder leads and where it leads itself.
 fn both_spellings(path: &Path) -> Vec<PathBuf> {
     let written = std::env::current_dir().unwrap_or_default().join(path);
     let resolved = written.parent().and_then(|parent| parent.canonicalize().ok());
     let resolved = resolved.zip(written.file_name()).map(|(parent, name)| parent.join(name));
     let normal = ringfence::policy::normalise(&written).ok();
-    normal.into_iter().chain(resolved).collect()
+    normal.into_iter().chain(resolved).chain(written.canonicalize().ok()).collect()
 }

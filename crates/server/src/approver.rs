@@ -91,7 +91,7 @@ async fn ask_client(tie: &Arc<Tie>, request: &ApprovalRequest, agent: &str) -> V
     let shown = visible(&shown);
     let rest = if cut { "\n… (the rest is not shown: refuse if you cannot judge it)" } else { "" };
     let (tool, class) = (&request.tool, request.class.as_str());
-    let message = format!("Allow this call of `{tool}` (class `{class}`)?\n\n{shown}{rest}");
+    let message = format!("ringfence asks: allow this call of `{tool}` (class `{class}`)?\n\n{shown}{rest}");
     let params = json!({
         "message": message,
         "requestedSchema": {

@@ -8,32 +8,44 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::message::{Answer, error_code, rpc_error};
-use crate::raw::{Raw, RawObject, raw};
+use crate::raw::{Raw, raw};
 
 /// Cleans a value as it was written. `None` where it is not to be passed on at all.
 pub(crate) fn clean_raw(value: &RawValue) -> Option<Raw> {
-    let parsed = parse_json(value.get(), JsonLimits::DOCUMENT).ok()?;
+    let mut parsed = parse_json(value.get(), JsonLimits::DOCUMENT).ok()?;
+    let taken = take_off_ours(&mut parsed);
     Some(match ringfence::text::clean_json(&parsed).0 {
+        None if taken => raw(&parsed),
         None => value.to_owned(),
         Some(clean) => raw(&restored(&parsed, clean)),
     })
 }
 
-/// What only we say, and no server.
+/// What only we say, and no server: the beginning of a name in `_meta`.
 const OURS: &str = "ringfence/";
 
-/// Takes members off the `_meta` of something a server has sent that would pass for ours.
-pub(crate) fn take_off_ours(object: &mut RawObject) {
-    if !object.get("_meta").is_some_and(|meta| meta.get().contains("ringfence")) {
-        return;
+/// Takes members out of a value that would pass for ours, wherever they stand and however they were written. Returns whether
+/// there were any.
+pub(crate) fn take_off_ours(value: &mut Value) -> bool {
+    match value {
+        Value::Object(members) => {
+            let before = members.len();
+            members.retain(|name, _| !name.starts_with(OURS));
+            let mut taken = members.len() != before;
+            for (_, member) in members.iter_mut() {
+                taken |= take_off_ours(member);
+            }
+            taken
+        }
+        Value::Array(items) => {
+            let mut taken = false;
+            for item in items {
+                taken |= take_off_ours(item);
+            }
+            taken
+        }
+        _ => false,
     }
-    let Some(meta) = object.object("_meta") else { return };
-    let kept: RawObject = meta
-        .iter()
-        .filter(|(name, _)| !name.starts_with(OURS))
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect();
-    object.set("_meta", kept.to_raw());
 }
 
 /// Cleans an answer: a result, or an error with its message and data.
@@ -41,22 +53,8 @@ pub(crate) fn clean_answer(answer: &Answer) -> Answer {
     let unusable =
         || rpc_error(error_code::INTERNAL, "the server's answer cannot be read the same way by everybody");
     match answer {
-        Ok(result) => clean_raw(&without_ours(result)).ok_or_else(unusable),
+        Ok(result) => clean_raw(result).ok_or_else(unusable),
         Err(error) => Err(clean_raw(error).unwrap_or_else(unusable)),
-    }
-}
-
-/// Returns a result without what would pass for ours.
-pub(crate) fn without_ours(result: &RawValue) -> Raw {
-    if !result.get().contains(OURS) {
-        return result.to_owned();
-    }
-    match RawObject::parse(result) {
-        Ok(mut object) => {
-            take_off_ours(&mut object);
-            object.to_raw()
-        }
-        Err(_) => result.to_owned(),
     }
 }
 
@@ -128,6 +126,20 @@ mod tests {
         assert!(clean.contains(picture), "{clean}");
         let text = format!(r#"{{"type":"text","data":"{picture}"}}"#);
         assert!(!cleaned(&text).unwrap().contains("AKIAZ7QWERTYUIOPLKJH"), "{text}");
+    }
+
+    #[test]
+    fn nobody_speaks_for_us() {
+        #[rustfmt::skip]
+        let cases = [
+            (r#"{"_meta":{"ringfence/refusal":{},"a":1}}"#,               r#"{"_meta":{"a":1}}"#),
+            (r#"{"_meta":{"\u0072ingfence/approval":1,"a":1}}"#,          r#"{"_meta":{"a":1}}"#),
+            (r#"{"content":[{"_meta":{"ringfence\/x":1}}]}"#,             r#"{"content":[{"_meta":{}}]}"#),
+            (r#"{"text":"ringfence/x"}"#,                                 r#"{"text":"ringfence/x"}"#),
+        ];
+        for (said, heard) in cases {
+            assert_eq!(cleaned(said).as_deref(), Some(heard), "{said}");
+        }
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl House {
     /// Opens a session.
     pub fn session(self: &Arc<Self>, agent: &Agent) -> Arc<Session> {
         let number = self.sessions.fetch_add(1, Ordering::Relaxed) + 1;
-        Session::new(Arc::clone(self), agent.clone(), format!("mcp-{}-{number}", self.instance))
+        Session::new(self, agent, &format!("mcp-{}-{number}", self.instance))
     }
 
     /// Goes on with calls that waited for people when their process ended, now and from time to time, until it is dropped.

@@ -116,8 +116,7 @@ impl Message {
     fn parse_one(text: &str) -> Result<Self, MessageError> {
         let mut object: RawObject = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
         let id = match object.get("id").map(RawValue::get) {
-            None => None,
-            Some("null") => None,
+            None | Some("null") => None,
             Some(text) => {
                 let id = Id::parse(text);
                 Some(id.ok_or_else(|| MessageError::invalid(None, "the id is no number and no string"))?)

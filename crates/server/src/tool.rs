@@ -144,9 +144,15 @@ impl ServerTool {
         let asked = upstream.request(&hello, self.asks.method(), params, tie.as_ref());
         let answer = within(upstream.spec.patience, tie.as_deref(), asked).await?;
         let answer = answer.map_err(|gone| unreachable(&upstream, &gone))?;
-        let answer = answer.map(|result| crate::clean::without_ours(&result));
-        let result = match &answer {
+        let mut answer = answer;
+        let result = match &mut answer {
             Ok(result) => parse_json(result.get(), JsonLimits::DOCUMENT)
+                .map(|mut value| {
+                    if crate::clean::take_off_ours(&mut value) {
+                        *result = raw(&value);
+                    }
+                    value
+                })
                 .map_err(|error| ToolError::new(format!("what the server returned cannot be used: {error}"))),
             Err(error) => {
                 let message = RawObject::parse(error).ok().and_then(|error| error.text("message"));

@@ -90,8 +90,8 @@ fn script_of(program: &Path, arguments: &[String]) -> Option<PathBuf> {
     None
 }
 
-/// Returns what of a package a script needs: what lies beside it, and the packages that its own has installed. Never a whole
-/// project: that holds keys, histories and whatever else somebody works on.
+/// Returns what of a package a script needs: the code that lies with it, and the packages that its own has installed. Never a
+/// whole project or whatever else lies beside it: that may be anybody's. A script that is of no package is alone.
 fn package_of(script: &Path) -> Vec<PathBuf> {
     let above = || script.ancestors().skip(1).take(DEPTH).take_while(|folder| is_fit(folder));
     // An installed package lies among others, and needs them.
@@ -99,45 +99,55 @@ fn package_of(script: &Path) -> Vec<PathBuf> {
         return vec![modules.to_path_buf()];
     }
     let mut found = vec![script.to_path_buf()];
-    if let Some(folder) = script.parent().filter(|folder| is_fit(folder)) {
-        found.extend(shown_in(folder));
-    }
-    if let Some(root) = above().find(|folder| folder.join("package.json").is_file()) {
-        found.extend(
-            ["package.json", "node_modules"]
-                .map(|name| root.join(name))
-                .into_iter()
-                .filter(|path| path.exists()),
-        );
+    let is_package = |folder: &&Path| PACKAGES.iter().any(|file| folder.join(file).is_file());
+    let Some(root) = above().take(LEVELS).find(is_package) else { return found };
+    found.extend(
+        ["package.json", "node_modules"].map(|name| root.join(name)).into_iter().filter(|path| path.exists()),
+    );
+    let below = script.strip_prefix(root).ok().and_then(|rest| rest.components().next());
+    match below.map(|first| root.join(first)) {
+        // In a folder of code.
+        Some(folder) if folder.is_dir() && is_code_folder(&folder) => found.push(folder),
+        _ => found.extend(script.parent().map(code_in).unwrap_or_default()),
     }
     found
 }
 
-/// How much of a folder is taken for a program's own.
+/// What makes a folder a package.
+const PACKAGES: &[&str] = &["package.json", "pyproject.toml"];
+/// How far below its package a script may lie.
+const LEVELS: usize = 4;
+/// How much code may lie with a script.
 const MOST_BESIDE: usize = 64;
 
-/// Returns what lies in a folder and is not hidden: code, and not `.env` or `.git`. A folder full of other things is nobody's own.
-fn shown_in(folder: &Path) -> Vec<PathBuf> {
+/// Returns the code in a folder: files of code, and folders that hold nothing else.
+fn code_in(folder: &Path) -> Vec<PathBuf> {
     let Ok(listed) = std::fs::read_dir(folder) else { return Vec::new() };
-    let shown: Vec<PathBuf> = listed
+    let code: Vec<PathBuf> = listed
         .flatten()
         .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
         // A link leads elsewhere.
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir()))
         .map(|entry| entry.path())
-        .filter(|path| is_code(path) || (path.is_dir() && is_fit(path)))
+        .filter(|path| if path.is_dir() { is_code_folder(path) } else { is_code(path) })
         .take(MOST_BESIDE + 1)
         .collect();
-    if shown.len() > MOST_BESIDE { Vec::new() } else { shown }
+    if code.len() > MOST_BESIDE { Vec::new() } else { code }
 }
 
-/// Says whether a file is likely a part of a program.
 fn is_code(path: &Path) -> bool {
-    let known =
-        ["js", "mjs", "cjs", "ts", "py", "json", "wasm", "node", "so", "rb", "pl", "pm", "map", "txt", "md"];
+    let known = ["js", "mjs", "cjs", "ts", "py", "wasm", "node", "so", "rb", "pl", "pm"];
     path.extension()
         .and_then(|extension| extension.to_str())
         .is_some_and(|extension| known.contains(&extension))
+}
+
+/// Says whether a folder is one of code, by its name or because it can be imported, and is nothing else beside.
+fn is_code_folder(folder: &Path) -> bool {
+    let named = folder.file_name().and_then(|name| name.to_str());
+    let named = named.is_some_and(|name| matches!(name, "src" | "lib" | "dist" | "build" | "out"));
+    (named || folder.join("__init__.py").is_file())
+        && ![".env", ".git"].iter().any(|hidden| folder.join(hidden).exists())
 }
 
 #[cfg(test)]
@@ -179,12 +189,12 @@ mod tests {
         let path = |name: &str| root.join(name).to_str().unwrap().to_owned();
         #[rustfmt::skip]
         let cases = [
-            ("/bin/node".to_owned(),      vec![path("app/build/index.js")],                      vec!["app/build/index.js", "app/node_modules", "app/package.json"]),
-            ("/bin/node".to_owned(),      vec!["--inspect".into(), path("link.js"), "x".into()], vec!["app/build/index.js", "app/node_modules", "app/package.json"]),
+            ("/bin/node".to_owned(),      vec![path("app/build/index.js")],                      vec!["app/build", "app/build/index.js", "app/node_modules", "app/package.json"]),
+            ("/bin/node".to_owned(),      vec!["--inspect".into(), path("link.js"), "x".into()], vec!["app/build", "app/build/index.js", "app/node_modules", "app/package.json"]),
             ("/bin/node".to_owned(),      vec![path("app/node_modules/dep/cli.js")],             vec!["app/node_modules"]),
             ("/bin/node".to_owned(),      vec!["-e".into(), "1".into(), path("app/build/index.js")], vec![]),
             ("/bin/node".to_owned(),      vec![path("me/y.js")],                                 vec!["me/y.js"]),
-            ("/bin/python3.11".to_owned(), vec![path("py/src/server.py")],                       vec!["py/src/server.py"]),
+            ("/bin/python3.11".to_owned(), vec![path("py/src/server.py")],                       vec!["py/src", "py/src/server.py"]),
             ("/bin/python3".to_owned(),   vec!["-m".into(), "server".into()],                    vec![]),
             ("/bin/python3".to_owned(),   vec![path("alone/x.py")],                              vec!["alone/x.py"]),
             (path("venv/bin/python3"),    vec!["-m".into(), "server".into()],                    vec!["venv"]),

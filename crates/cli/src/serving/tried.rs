@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ringfence::Grant;
 use ringfence::egress::{Evidence, Verdict, Witness};
-use ringfence::policy::Direction;
+use ringfence::policy::{Direction, Floor};
 use ringfence::sandbox::SearchPath;
 
 use super::complaint::{programs, quoted_paths};
@@ -78,7 +78,16 @@ impl Tried {
         if !path.exists() || granted(Direction::Read) || granted(Direction::Write) {
             return;
         }
+        let none: [&Path; 0] = [];
+        let is_protected = Floor::denies_unless_named(path, Direction::Read, &none.into_iter()).is_some()
+            || path.components().count() <= 2
+            || std::env::var_os("HOME").is_some_and(|home| Path::new(&home).starts_with(path));
         let (server, path) = (&self.server, json_line(&path.to_string_lossy().into()));
+        if is_protected {
+            return self.tell_once(&format!(
+                "server `{server}` says that it needs {path}, which holds more than any server should see"
+            ));
+        }
         self.tell_once(&format!(
             "server `{server}` has no access to {path}; to let it read that, add {path} to `capabilities.fs_reach.read` \
              of the `[[server]]` entry `{server}` and to the personality's `fs_reach.read`"

@@ -69,22 +69,22 @@ pub struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(house: Arc<House>, agent: Agent, id: String) -> Arc<Self> {
+    pub(crate) fn new(house: &Arc<House>, agent: &Agent, id: &str) -> Arc<Self> {
         Arc::new_cyclic(|own: &Weak<Self>| {
-            let approver = FrontApprover { house: Arc::clone(&house), session: Weak::clone(own) };
+            let approver = FrontApprover { house: Arc::clone(house), session: Weak::clone(own) };
             let made = (house.make_registry)(Arc::new(approver));
             let (registry, broken) = match made {
                 Ok(registry) => (registry, None),
                 Err(why) => (Registry::builder().build(), Some(why)),
             };
-            let mut run = Run::builder(id.as_str(), id.as_str());
+            let mut run = Run::builder(id, id);
             if !agent.name.is_empty() {
                 run = run.proposed_by(agent.name.as_str());
             }
             if let Some(directory) = &house.options.directory {
                 run = run.in_directory(directory);
             }
-            let upstreams = house.servers.iter().filter(|spec| is_within(&agent, spec));
+            let upstreams = house.servers.iter().filter(|spec| is_within(agent, spec));
             let upstreams = upstreams.map(|spec| Upstream::new(Arc::clone(spec), Weak::clone(own))).collect();
             if let Some(name) = NAME.parse().ok().filter(|_| house.options.policy_tool) {
                 let added = registry.register(PolicyTool::new(name, Weak::clone(own)));
@@ -94,7 +94,7 @@ impl Session {
             }
             Self {
                 own: Weak::clone(own),
-                house: Arc::clone(&house),
+                house: Arc::clone(house),
                 agent: agent.clone(),
                 run: run.start(),
                 registry,
@@ -406,7 +406,7 @@ impl Session {
 
 /// Says whether an agent may use anything of a server; of one it may not, nothing is started.
 fn is_within(agent: &Agent, spec: &ServerSpec) -> bool {
-    agent.servers.as_ref().is_none_or(|own| own.iter().any(|one| *one == spec.name))
+    agent.servers.as_ref().is_none_or(|own| own.contains(&spec.name))
         && agent.tools.as_ref().is_none_or(|own| own.iter().any(|tool| spec.own(tool).is_some()))
 }
 

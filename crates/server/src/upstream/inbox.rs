@@ -119,17 +119,6 @@ impl Upstream {
         }
     }
 
-    /// Takes out of a question what would pass for one of ours.
-    fn told_apart(&self, params: &RawObject) -> RawObject {
-        let mut params = params.clone();
-        crate::clean::take_off_ours(&mut params);
-        if let Some(message) = params.text("message").filter(|text| text.to_lowercase().contains("ringfence"))
-        {
-            params.set("message", raw(&format!("Server `{}` asks: {message}", self.spec.name)));
-        }
-        params
-    }
-
     async fn asked(self: &Arc<Self>, connection: &Arc<Connection>, request: Request) {
         let answer = if request.method == "ping" {
             Ok(raw(&serde_json::json!({})))
@@ -170,7 +159,7 @@ impl Upstream {
         if is_ours(&request.method) {
             return refuse("Method not found");
         }
-        let Some(params) = cleaned(&self.told_apart(&request.params)) else {
+        let Some(params) = clean_raw(&self.whose(&request.method, request.params.to_raw())) else {
             return Err(rpc_error(
                 error_code::INVALID_PARAMS,
                 "the parameters cannot be read the same way by everybody",

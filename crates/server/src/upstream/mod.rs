@@ -17,7 +17,7 @@ use self::connection::{Connection, Gone};
 use crate::era::{Era, Hello};
 use crate::ingress::Judged;
 use crate::message::Answer;
-use crate::raw::{RawObject, raw};
+use crate::raw::{Raw, RawObject, raw};
 use crate::session::Session;
 use crate::spec::ServerSpec;
 use crate::tie::Tie;
@@ -196,7 +196,7 @@ impl Upstream {
                 let method = request.text("method").unwrap_or_default();
                 let asked =
                     request.get("params").map_or_else(|| raw(&serde_json::json!({})), RawValue::to_owned);
-                let asked = crate::clean::clean_raw(&asked).unwrap_or_default();
+                let asked = crate::clean::clean_raw(&self.whose(&method, asked)).unwrap_or_default();
                 (name, tie.ask(Some(name), &method, asked).await)
             });
             let mut responses = RawObject::default();
@@ -214,6 +214,17 @@ impl Upstream {
         }
         let why = format!("server `{}` asked for something {MOST_ROUNDS} times", self.spec.name);
         Err(Gone { why, asked: true })
+    }
+
+    /// Says in a question to a person whose it is, so that it cannot pass for one of ours.
+    pub(crate) fn whose(&self, method: &str, params: Raw) -> Raw {
+        let Some(mut object) = RawObject::parse(&params).ok().filter(|_| method == "elicitation/create")
+        else {
+            return params;
+        };
+        let Some(message) = object.text("message") else { return params };
+        object.set("message", raw(&format!("Server `{}` asks: {message}", self.spec.name)));
+        object.to_raw()
     }
 
     /// Sets the least level of log messages.

@@ -24,17 +24,26 @@ pub(crate) type Behaviour = dyn Fn(&Value, &mut dyn Write) -> Option<Value> + Se
 pub(crate) struct Fake {
     pub(crate) behaviour: Arc<Behaviour>,
     pub(crate) started: AtomicUsize,
+    pub(crate) secrets: Mutex<Vec<String>>,
 }
 
 impl Fake {
     pub(crate) fn new(
         behaviour: impl Fn(&Value, &mut dyn Write) -> Option<Value> + Send + Sync + 'static,
     ) -> Arc<Self> {
-        Arc::new(Self { behaviour: Arc::new(behaviour), started: AtomicUsize::new(0) })
+        Arc::new(Self {
+            behaviour: Arc::new(behaviour),
+            started: AtomicUsize::new(0),
+            secrets: Mutex::default(),
+        })
     }
 }
 
 impl Starter for Fake {
+    fn secrets(&self) -> Vec<String> {
+        self.secrets.lock().unwrap().clone()
+    }
+
     fn start(
         &self,
         _: ErrorSink,
@@ -122,6 +131,10 @@ pub(crate) struct Book {
 }
 
 impl PinBook for Book {
+    fn stamp(&self) -> u64 {
+        self.pins.lock().unwrap().to_json().len() as u64 + u64::from(*self.broken.lock().unwrap())
+    }
+
     fn pins(&self) -> Result<Pins, String> {
         if *self.broken.lock().unwrap() {
             return Err("the pin file cannot be read".into());
@@ -258,7 +271,8 @@ impl Client {
     }
 
     /// Asks something in the background and returns its id.
-    pub(crate) fn begin(&self, method: &str, mut params: Value) -> usize {
+    pub(crate) fn begin(&self, method: &str, params: Value) -> usize {
+        let mut params = params;
         let id = self.next.fetch_add(1, Ordering::SeqCst);
         if let Some(meta) = &self.meta {
             let own = params["_meta"].as_object().cloned().unwrap_or_default();

@@ -2,5 +2,6 @@
 
 mod approve;
 mod fake;
+mod guard;
 mod ingress;
 mod pass;

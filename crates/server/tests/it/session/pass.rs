@@ -283,7 +283,10 @@ async fn a_modern_client_is_asked_by_its_answers_what_a_legacy_server_wants() {
     assert_eq!(discovered["result"]["supportedVersions"], json!(["2026-07-28"]), "{discovered}");
     let asked = client.call("one", json!({})).await;
     assert_eq!(asked["result"]["resultType"], json!("input_required"), "{asked}");
-    assert_eq!(asked["result"]["inputRequests"]["ask-1"]["params"]["message"], json!("Name?"));
+    assert_eq!(
+        asked["result"]["inputRequests"]["ask-1"]["params"]["message"],
+        json!("Server `fake` asks: Name?")
+    );
     let state = &asked["result"]["requestState"];
     // Without the answer it is asked again; with it, the very call goes on.
     let again = client
