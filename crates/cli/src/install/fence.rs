@@ -156,3 +156,32 @@ fn tail(text: &str) -> String {
     }
     std::iter::once('…').chain(line.chars().skip(count - SHOWN)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_ends_when_the_time_of_the_install_is_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().canonicalize().unwrap();
+        for left in [Duration::ZERO, Duration::from_secs(1)] {
+            let start = Instant::now();
+            let step = Step {
+                name: "the install",
+                package: "x",
+                program: Path::new("/bin/sleep"),
+                arguments: vec!["60".into()],
+                folder: &own,
+                readable: Vec::new(),
+                starts_own: false,
+                variables: Vec::new(),
+                network: None,
+                until: start + left,
+            };
+            let error = step.run().unwrap_err();
+            assert_eq!(error.to_string(), "the install of `x` was stopped: an install may take 5 minutes");
+            assert!(start.elapsed() >= left && start.elapsed() < Duration::from_secs(20), "{left:?}");
+        }
+    }
+}

@@ -28,3 +28,4 @@ mod replay;
 mod run;
 mod scan;
 mod store;
+mod wrap;
