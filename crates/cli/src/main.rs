@@ -27,10 +27,6 @@ use clap::{Parser, Subcommand};
 
 use crate::error::{CommandError, Exit};
 
-/// What the gateway does is small and often: with the system's allocator a third of its time goes into finding memory.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Fence what AI tools may touch
 ///
 /// A tool declares what it touches, a personality sets the ceiling, and a tool gets what both allow.

@@ -56,4 +56,14 @@ pub use seccomp::{Architecture, Instruction, Profile, program as seccomp_program
 pub use select::{Choice, Selector};
 pub use spec::{Access, Spec, Tree, default_limits};
 pub use step::Step;
+/// Gives back the pages of this program's own code that were only needed to start: for programs that then stay for long.
+///
+/// # Errors
+///
+/// What this process has mapped cannot be read, or the kernel refuses; nothing is lost then.
+#[cfg(target_os = "linux")]
+pub fn give_back_code() -> std::io::Result<usize> {
+    sys::give_back_code()
+}
+
 pub use stream::{Observer, Opener, Sockets, Stream, Streams};

@@ -9,6 +9,7 @@ mod act;
 mod child;
 mod clone;
 mod init;
+mod memory;
 pub(crate) mod notify;
 mod syscall;
 
@@ -16,6 +17,7 @@ pub(crate) use act::MOST_SENT;
 pub(crate) use child::{FIRST_RECEIVED, Failure, Instructions, MAX_RECEIVED, Part};
 pub(crate) use clone::{Prepared, enter};
 pub(crate) use init::init_program;
+pub(crate) use memory::give_back_code;
 
 /// Turns the end of an inner stage into its own process image: applies the steps to this very process.
 ///

@@ -118,6 +118,11 @@ impl Session {
         Some(token)
     }
 
+    /// Returns how long ago it was used last.
+    pub(super) fn unused(&self) -> Duration {
+        locked(&self.uses).last.elapsed()
+    }
+
     /// Says whether nothing has been under way for so long.
     pub(super) fn is_idle(&self, time: Duration) -> bool {
         let uses = locked(&self.uses);

@@ -19,6 +19,9 @@ use crate::door::{Agent, Door};
 /// How long a room may take to close.
 pub(super) const CLOSING: Duration = Duration::from_secs(5);
 
+/// How long nothing has happened in a session that gives way to another of its agent.
+const GIVES_WAY: Duration = Duration::from_millis(200);
+
 /// How long what was sent on a stream is kept after its end.
 const KEPT: Duration = Duration::from_secs(60);
 
@@ -64,7 +67,13 @@ impl Table {
             _ => return Err(Full::Stopped),
         };
         if own >= self.limits.sessions_per_agent {
-            return Err(Full::Agent);
+            // Many clients leave without a word. Of the sessions in which nothing happens the one that was left first gives way.
+            let left = sessions.named.values().filter(|session| session.agent == agent);
+            let left =
+                left.filter(|session| session.is_idle(GIVES_WAY)).max_by_key(|session| session.unused());
+            let Some(left) = left.cloned() else { return Err(Full::Agent) };
+            sessions.named.retain(|_, other| !Arc::ptr_eq(other, &left));
+            self.tasks.spawn(close(left));
         }
         if sessions.named.len() >= self.limits.sessions {
             return Err(Full::Edge);

@@ -16,8 +16,9 @@ fn clean(what: &str, frame: &Value) {
     ] {
         assert!(!unescaped.contains(bad), "{what}: {name} is left in {text}");
     }
-    // The rest of it is still there.
-    assert!(unescaped.contains("plain") && unescaped.contains("end"), "{what}: {text}");
+    // The rest of it is still there. What looks hostile in a list goes whole: nobody could have accepted it.
+    let is_list = what.ends_with("/list");
+    assert!(is_list || (unescaped.contains("plain") && unescaped.contains("end")), "{what}: {text}");
 }
 
 fn strings(value: &Value) -> Vec<String> {

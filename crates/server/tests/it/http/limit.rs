@@ -56,13 +56,30 @@ async fn there_are_only_so_many_sessions() {
     let house = House::with(limits).await;
     let init = legacy(1, "initialize", r#""protocolVersion":"2025-11-25""#);
     let first = house.session(ALICE, "2025-11-25").await;
-    house.session(ALICE, "2025-11-25").await;
+    let second = house.session(ALICE, "2025-11-25").await;
+    let _busy = first.start("POST", "/mcp", &legacy(1, "hang", "")).await;
+    let _too = second.start("POST", "/mcp", &legacy(1, "hang", "")).await;
+    house.seen.until(|seen| &seen.hung, 2).await;
     let reply = house.client(ALICE).post(&init).await;
-    assert_eq!((reply.status, reply.header("retry-after").is_some()), (429, true));
+    assert_eq!((reply.status, reply.header("retry-after").is_some()), (429, true), "both are busy");
     house.session(BOB, "2025-11-25").await;
     assert_eq!(house.client(BOB).post(&init).await.status, 503);
     assert_eq!(first.send("DELETE", "/mcp", "").await.status, 200);
     house.session(ALICE, "2025-11-25").await;
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_was_left_gives_way() {
+    let limits = EdgeLimits { sessions_per_agent: 2, ..EdgeLimits::default() };
+    let house = House::with(limits).await;
+    let first = house.session(ALICE, "2025-11-25").await;
+    let second = house.session(ALICE, "2025-11-25").await;
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert_eq!(second.post(&legacy(2, "echo", "")).await.status, 200);
+    let _third = house.session(ALICE, "2025-11-25").await;
+    assert_eq!(first.post(&legacy(2, "echo", "")).await.status, 404, "the one that was left first");
+    assert_eq!(second.post(&legacy(3, "echo", "")).await.status, 200);
     house.stop().await;
 }
 
