@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::era::{Era, Hello, strip_envelope};
 use crate::line::{Line, Lines};
-use crate::message::{Answer, Id, MAX_MESSAGE, Message, answer_line, notification_line, request_line};
+use crate::message::{
+    Answer, Id, MAX_MESSAGE, Message, Response, answer_line, notification_line, request_line,
+};
 use crate::raw::{RawObject, raw};
 use crate::tie::Tie;
 
@@ -55,6 +57,8 @@ pub(crate) struct Connection {
     pub(crate) gone: CancellationToken,
     why: Mutex<Option<String>>,
     junk: AtomicU64,
+    /// How much of what it said was not heard yet.
+    unheard: AtomicUsize,
     leash: Mutex<Option<OwnedFd>>,
     /// Whether it has said who it is and is in use.
     settled: AtomicBool,
@@ -130,6 +134,7 @@ impl Connection {
             gone: CancellationToken::new(),
             why: Mutex::default(),
             junk: AtomicU64::new(0),
+            unheard: AtomicUsize::new(0),
             leash: Mutex::new(Some(leash)),
             settled: AtomicBool::new(false),
             secrets,
@@ -302,17 +307,12 @@ impl Connection {
             }
             for message in messages {
                 match message {
-                    Message::Response(response) => {
-                        let number = match response.id {
-                            Some(Id::Number(number)) => Some(number),
-                            _ => None,
-                        };
-                        match number.and_then(|number| lock(&self.pending).remove(&number)) {
-                            Some(pending) => drop(pending.tell.send(response.answer)),
-                            None => self.count_junk(),
-                        }
+                    // What was said before an answer is heard before it.
+                    Message::Response(response) if self.unheard.load(Ordering::Acquire) == 0 => {
+                        self.deliver(response);
                     }
                     other => {
+                        self.unheard.fetch_add(1, Ordering::AcqRel);
                         if inbox.send(other).await.is_err() {
                             return;
                         }
@@ -324,6 +324,23 @@ impl Connection {
         // Nobody hears it any more, so it need not go on; it has a moment to end by itself.
         tokio::time::sleep(GRACE).await;
         drop(lock(&self.leash).take());
+    }
+
+    /// Gives an answer to whoever waits for it.
+    pub(crate) fn deliver(&self, response: Response) {
+        let number = match response.id {
+            Some(Id::Number(number)) => Some(number),
+            _ => None,
+        };
+        match number.and_then(|number| lock(&self.pending).remove(&number)) {
+            Some(pending) => drop(pending.tell.send(response.answer)),
+            None => self.count_junk(),
+        }
+    }
+
+    /// Takes note that something was heard.
+    pub(crate) fn heard(&self) {
+        self.unheard.fetch_sub(1, Ordering::AcqRel);
     }
 
     /// Fails the request that a line answers which was too long to be read: its number stands at the beginning or nowhere.

@@ -44,9 +44,9 @@ impl Upstream {
                         connection.answer(&request.id, &Err(error)).await;
                     }
                 },
-                // Answers are taken where they are read.
-                Message::Response(_) => {}
+                Message::Response(response) => connection.deliver(response),
             }
+            connection.heard();
         }
     }
 
