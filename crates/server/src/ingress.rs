@@ -278,7 +278,7 @@ mod tests {
             (tool("weather", "Tell the weather"),  "was not accepted yet"),
         ];
         for (definition, why) in cases {
-            let found = judged(&pinned(&[add.clone()]), Accept::Review, vec![definition.clone()]);
+            let found = judged(&pinned(std::slice::from_ref(&add)), Accept::Review, vec![definition.clone()]);
             assert!(
                 found[0].1.ends_with(why) && found[0].1.is_empty() == why.is_empty(),
                 "{definition}: {found:?}"

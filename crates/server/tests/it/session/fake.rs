@@ -220,6 +220,7 @@ impl Setup {
     }
 
     /// Opens a session of a modern client.
+    #[expect(clippy::needless_pass_by_value, reason = "tests write the value where it is used")]
     pub(crate) fn modern(&self, capabilities: Value) -> Client {
         let mut client = Client::new(self.house().session(&Agent {
             name: "tester".into(),
