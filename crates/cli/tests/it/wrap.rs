@@ -48,3 +48,37 @@ fn what_lies_where_a_client_starts_it_is_not_believed() {
     let said = wrap(&bench, &["wrap", "--name", "it", "--", "/bin/true"]);
     assert!(said.contains("the pin file cannot be read") && said.ends_with("exit 2"), "{said}");
 }
+
+#[test]
+fn a_server_never_writes_what_decides_about_it() {
+    let policy = |folder: &str| {
+        format!(
+            "[personality]\nfs_reach = {{ write = [\"{folder}\"] }}\n\
+             [[server]]\nname = \"it\"\ncapabilities = {{ fs_reach = {{ write = [\"{folder}\"] }} }}\n"
+        )
+    };
+    let bench = Bench::new().file("pol/x", "").file("real/x", "").file("out/x", "");
+    let path = |name: &str| bench.path().join(name).to_str().unwrap().to_owned();
+    std::os::unix::fs::symlink(path("pol"), path("link")).unwrap();
+    std::os::unix::fs::symlink(path("real/far.toml"), path("pol/near.toml")).unwrap();
+    #[rustfmt::skip]
+    let cases = [
+        ("pol/p.toml",    path("pol"),                        false),
+        ("pol/p.toml",    bench.path().to_str().unwrap().to_owned(), false),
+        ("pol/p.toml",    path("link"),                       false),
+        ("real/far.toml", path("real"),                       false),
+        ("pol/p.toml",    path("state/ringfence"),            false),
+        ("pol/p.toml",    path("out"),                        true),
+    ];
+    for (file, granted, starts) in cases {
+        std::fs::create_dir_all(bench.path().join("state/ringfence")).unwrap();
+        std::fs::write(bench.path().join(file), policy(&granted)).unwrap();
+        let named = if file == "real/far.toml" { "pol/near.toml" } else { file };
+        let said = wrap(&bench, &["wrap", "-p", named, "--name", "it", "--", "/bin/true"]);
+        assert_eq!(said.ends_with("exit 0"), starts, "{file} {granted}: {said}");
+        assert_eq!(said.contains("which decide what it may do"), !starts, "{file} {granted}: {said}");
+    }
+    let said =
+        wrap(&bench, &["wrap", "-p", "pol/p.toml", "--name", "it", "--store", "out/s.db", "--", "/bin/true"]);
+    assert!(said.contains("may write the store") && said.ends_with("exit 2"), "{said}");
+}
