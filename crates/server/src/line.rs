@@ -1,6 +1,7 @@
-//! Reading lines of bounded length.
+//! Reading lines of bounded length, and writing lines.
 
-use tokio::io::{AsyncBufRead, AsyncBufReadExt};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
 
 /// One line that was read.
 #[derive(Debug, Eq, PartialEq)]
@@ -76,6 +77,29 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
                 Ok(text) => Line::Text(text.to_owned()),
                 Err(_) => Line::NotText,
             }));
+        }
+    }
+}
+
+/// How much is written at once.
+const BUFFER: usize = 16 << 10;
+
+/// Writes lines as they come, what waits together, until no more come or nobody reads them.
+pub(crate) async fn write_lines(mut to: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<String>) {
+    let mut buffer = Vec::new();
+    while let Some(line) = lines.recv().await {
+        buffer.clear();
+        buffer.shrink_to(BUFFER);
+        buffer.extend_from_slice(line.as_bytes());
+        buffer.push(b'\n');
+        while buffer.len() < BUFFER
+            && let Ok(line) = lines.try_recv()
+        {
+            buffer.extend_from_slice(line.as_bytes());
+            buffer.push(b'\n');
+        }
+        if to.write_all(&buffer).await.is_err() || to.flush().await.is_err() {
+            return;
         }
     }
 }

@@ -13,10 +13,7 @@ use crate::error::{CommandError, Exit};
 use crate::install::Refresh;
 use crate::load::Place;
 use crate::sandbox::BackendChoice;
-use crate::serving::{
-    Fenced, IDLE, Listening, Plan, large_runtime, log_to_error_stream, open, serve_stdio, server_spec,
-    small_runtime,
-};
+use crate::serving::{Fenced, IDLE, Listening, Plan, log_to_error_stream, serve, server_spec};
 use crate::store::StoreName;
 
 /// Hold the servers and tools of the toolbox behind one endpoint
@@ -83,16 +80,7 @@ pub(crate) fn run(args: &GatewayArgs, place: &Place, out: &mut dyn Write) -> Res
     });
     let policy_tool = loaded.gateway.policy_tool;
     let plan = Plan { place, servers, launcher, book, policy_tool, toolbox: true };
-    let runtime = if args.stdio { small_runtime()? } else { large_runtime()? };
-    let served = runtime.block_on(async {
-        let opened = open(plan, loaded, args.store.as_ref()).await?;
-        match listening {
-            Some(listening) => listening.run(&opened.house).await,
-            None => serve_stdio(&opened.house).await,
-        }
-    });
-    runtime.shutdown_background();
-    served.map(|()| Exit::Done)
+    serve(plan, loaded, args.store.as_ref(), listening)
 }
 
 fn command(entry: &ServerEntry) -> Result<&[String], CommandError> {

@@ -9,7 +9,7 @@ use crate::commands::wrap::launcher;
 use crate::error::{CommandError, Exit};
 use crate::load::Place;
 use crate::sandbox::BackendChoice;
-use crate::serving::{Listening, Plan, large_runtime, log_to_error_stream, open, serve_stdio, small_runtime};
+use crate::serving::{Listening, Plan, log_to_error_stream, serve};
 use crate::store::StoreName;
 
 /// Offer the tools of a toolbox as an MCP server
@@ -56,14 +56,5 @@ pub(crate) fn run(args: &ServeArgs, place: &Place, _: &mut dyn Write) -> Result<
         policy_tool: loaded.gateway.policy_tool,
         toolbox: true,
     };
-    let runtime = if listening.is_some() { large_runtime()? } else { small_runtime()? };
-    let served = runtime.block_on(async {
-        let opened = open(plan, loaded, args.store.as_ref()).await?;
-        match listening {
-            Some(listening) => listening.run(&opened.house).await,
-            None => serve_stdio(&opened.house).await,
-        }
-    });
-    runtime.shutdown_background();
-    served.map(|()| Exit::Done)
+    serve(plan, loaded, args.store.as_ref(), listening)
 }

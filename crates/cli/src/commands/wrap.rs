@@ -16,10 +16,7 @@ use crate::exposed::refuse_writable_policy;
 use crate::install::Refresh;
 use crate::load::{Loaded, Place};
 use crate::sandbox::{BackendChoice, choose};
-use crate::serving::{
-    Fenced, Listening, Plan, large_runtime, log_to_error_stream, open, serve_stdio, server_spec,
-    small_runtime,
-};
+use crate::serving::{Fenced, Listening, Plan, log_to_error_stream, serve, server_spec};
 use crate::store::StoreName;
 
 use name::{By, Named, name_of};
@@ -96,16 +93,7 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
         gateway: loaded.gateway.clone(),
         agents: loaded.agents.clone(),
     });
-    let runtime = if listening.is_some() { large_runtime()? } else { small_runtime()? };
-    let served = runtime.block_on(async {
-        let opened = open(plan, loaded, args.store.as_ref()).await?;
-        match listening {
-            Some(listening) => listening.run(&opened.house).await,
-            None => serve_stdio(&opened.house).await,
-        }
-    });
-    runtime.shutdown_background();
-    served.map(|()| Exit::Done)
+    serve(plan, loaded, args.store.as_ref(), listening)
 }
 
 fn entry(args: &WrapArgs, loaded: &Loaded) -> Result<(ServerEntry, bool), CommandError> {

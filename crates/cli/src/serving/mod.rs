@@ -14,16 +14,39 @@ use ringfence_server::stdio;
 use ringfence_server::{Agent, House, Room};
 use tokio::runtime::Runtime;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Exit};
 use crate::interrupt::first_signal;
+use crate::load::Loaded;
+use crate::store::StoreName;
 
 pub(crate) use house::server_spec;
 pub(crate) use log::log_to_error_stream;
-pub(crate) use open::{IDLE, Listening, Plan, open};
+pub(crate) use open::{IDLE, Listening, Plan};
+
+use self::open::open;
 pub(crate) use starter::Fenced;
 
+/// Opens a house and lets clients in: those that connect, or the one that has started us.
+pub(crate) fn serve(
+    plan: Plan<'_>,
+    loaded: Loaded,
+    store: Option<&StoreName>,
+    listening: Option<Listening>,
+) -> Result<Exit, CommandError> {
+    let runtime = if listening.is_some() { large_runtime()? } else { small_runtime()? };
+    let served = runtime.block_on(async {
+        let opened = open(plan, loaded, store).await?;
+        match listening {
+            Some(listening) => listening.run(&opened.house).await,
+            None => serve_stdio(&opened.house).await,
+        }
+    });
+    runtime.shutdown_background();
+    served.map(|()| Exit::Done)
+}
+
 /// Makes the runtime of a command that serves one client: everything on one thread, which saves each message a way.
-pub(crate) fn small_runtime() -> Result<Runtime, CommandError> {
+fn small_runtime() -> Result<Runtime, CommandError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(2)
@@ -33,7 +56,7 @@ pub(crate) fn small_runtime() -> Result<Runtime, CommandError> {
 }
 
 /// Makes the runtime of a command that serves many clients.
-pub(crate) fn large_runtime() -> Result<Runtime, CommandError> {
+fn large_runtime() -> Result<Runtime, CommandError> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -44,7 +67,7 @@ pub(crate) fn large_runtime() -> Result<Runtime, CommandError> {
 }
 
 /// Serves the client that has started us until it closes its end or a signal comes.
-pub(crate) async fn serve_stdio(house: &Arc<House>) -> Result<(), CommandError> {
+async fn serve_stdio(house: &Arc<House>) -> Result<(), CommandError> {
     let input = std::io::stdin().as_fd().try_clone_to_owned().and_then(stdio::input);
     let output = std::io::stdout().as_fd().try_clone_to_owned().and_then(stdio::output);
     let (input, output) = (input.map_err(CommandError::Start)?, output.map_err(CommandError::Start)?);

@@ -4,12 +4,12 @@ mod descriptor;
 
 use std::sync::Arc;
 
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::door::Room;
-use crate::line::{Line, Lines};
+use crate::line::{Line, Lines, write_lines};
 use crate::message::{MAX_MESSAGE, Message, MessageError, answer_line, error_code, rpc_error};
 use crate::outlet::Outlet;
 
@@ -19,7 +19,7 @@ pub use descriptor::{input, output};
 const ROOM: usize = 64;
 /// How many messages of the client are worked on at once; more are not read.
 const AT_ONCE: usize = 256;
-/// How much is read and written at once.
+/// How much is read at once.
 const BUFFER: usize = 16 << 10;
 
 /// Serves one client until it closes its end, and ends everything that was started for it.
@@ -34,7 +34,7 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     let (outlet, lines) = Outlet::new(ROOM);
     room.attach(outlet.clone());
-    let writer = tokio::spawn(write(to, lines));
+    let writer = tokio::spawn(write_lines(to, lines));
     let served = read(&room, from, &outlet).await;
     Arc::clone(&room).close().await;
     drop(outlet);
@@ -133,23 +133,4 @@ async fn batch(room: Arc<dyn Room>, messages: Vec<Message>, outlet: Outlet) {
 
 fn unreadable(message: &str) -> MessageError {
     MessageError { code: error_code::PARSE, message: message.to_owned(), id: None }
-}
-
-async fn write(mut to: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<String>) {
-    let mut buffer = Vec::new();
-    while let Some(line) = lines.recv().await {
-        buffer.clear();
-        buffer.shrink_to(BUFFER);
-        buffer.extend_from_slice(line.as_bytes());
-        buffer.push(b'\n');
-        while buffer.len() < BUFFER
-            && let Ok(line) = lines.try_recv()
-        {
-            buffer.extend_from_slice(line.as_bytes());
-            buffer.push(b'\n');
-        }
-        if to.write_all(&buffer).await.is_err() || to.flush().await.is_err() {
-            return;
-        }
-    }
 }

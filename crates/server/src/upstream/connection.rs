@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use ringfence::{Running, ServiceEnd};
 use serde_json::value::RawValue;
-use tokio::io::{AsyncWriteExt, BufReader};
+use tokio::io::BufReader;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::era::{Era, Hello, strip_envelope};
-use crate::line::{Line, Lines};
+use crate::line::{Line, Lines, write_lines};
 use crate::message::{
     Answer, Id, MAX_MESSAGE, Message, Response, answer_line, notification_line, request_line,
 };
@@ -483,28 +483,11 @@ impl Drop for Asked<'_> {
     }
 }
 
-async fn write(mut to: pipe::Sender, mut lines: mpsc::Receiver<String>, gone: CancellationToken) {
-    let mut buffer = Vec::new();
-    while let Some(line) = lines.recv().await {
-        buffer.clear();
-        buffer.shrink_to(BUFFER);
-        buffer.extend_from_slice(line.as_bytes());
-        buffer.push(b'\n');
-        // What waits goes along.
-        while buffer.len() < BUFFER
-            && let Ok(line) = lines.try_recv()
-        {
-            buffer.extend_from_slice(line.as_bytes());
-            buffer.push(b'\n');
-        }
-        tokio::select! {
-            written = to.write_all(&buffer) => {
-                if written.is_err() {
-                    return;
-                }
-            }
-            () = gone.cancelled() => return,
-        }
+async fn write(to: pipe::Sender, lines: mpsc::Receiver<String>, gone: CancellationToken) {
+    tokio::select! {
+        () = write_lines(to, lines) => {}
+        // What a server that is gone was to be told is told nobody.
+        () = gone.cancelled() => {}
     }
 }
 
