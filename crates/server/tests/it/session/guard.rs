@@ -46,6 +46,9 @@ async fn secrets_do_not_come_back() {
         if message["method"] != json!("tools/call") {
             return None;
         }
+        if message["params"]["arguments"]["n"] == json!(1) {
+            return text(message, "it is hunter2-hunter2");
+        }
         // As it is, with escapes, and in base64.
         let id = &message["id"];
         writeln!(
@@ -57,6 +60,8 @@ async fn secrets_do_not_come_back() {
     });
     *server.secrets.lock().unwrap() = vec!["hunter2-hunter2".to_owned()];
     let client = Setup::new(&server).legacy(json!({})).await;
+    let plain = client.call("one", json!({ "n": 1 })).await;
+    assert_eq!(plain["result"]["content"][0]["text"], json!("it is [secret]"));
     let answer = client.call("one", json!({})).await;
     let said = answer["result"]["content"][0]["text"].as_str().unwrap();
     assert!(!said.contains("hunter2") && !said.contains("aHVudGVy"), "{said}");
