@@ -46,7 +46,8 @@ fn a_call_that_hangs_ends_with_its_deadline_and_others_do_not_wait() {
     let mut client = client(&scene);
     let begun = Instant::now();
     let hanging = client.begin("tools/call", json!({"name": "hang", "arguments": {}}));
-    assert_eq!(client.text("work", json!({})), "done 2");
+    // Calls run beside each other, so that either may reach the server first.
+    assert!(client.text("work", json!({})).starts_with("done"));
     assert!(begun.elapsed() < Duration::from_secs(2), "the other call waited {:?}", begun.elapsed());
     let reply = client.wait(hanging);
     assert!(super::says(&reply, "DEADLINE_EXCEEDED"), "{reply:?}");
