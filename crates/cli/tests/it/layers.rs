@@ -69,6 +69,7 @@ fn powers_stay_at_home() {
         ("crates/core/clippy.toml",   &["std::fs::", "std::path::Path::"]),
         ("crates/cli/clippy.toml",    &["std::fs::", "std::path::Path::", "std::env::"]),
         ("crates/sandbox/clippy.toml", &["std::fs::", "std::path::Path::", "std::process::"]),
+        ("crates/lint/clippy.toml",   &["std::fs::", "std::path::Path::", "std::env::"]),
         ("crates/store/clippy.toml",  &["std::fs::", "std::path::Path::"]),
         ("crates/server/clippy.toml", &["std::net::TcpListener", "tokio::net::TcpListener", "std::os::unix::net::UnixListener"]),
     ];

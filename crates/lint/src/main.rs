@@ -1,0 +1,3 @@
+//! The `ringfence-lint` command.
+
+fn main() {}
