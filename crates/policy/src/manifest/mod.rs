@@ -13,6 +13,7 @@ mod limits;
 mod paths;
 mod reached;
 mod server;
+pub mod show;
 mod sourced;
 mod tool;
 

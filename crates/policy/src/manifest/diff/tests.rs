@@ -264,7 +264,10 @@ fn a_new_tool_counts_by_what_it_can_do() {
     );
 }
 
-fn with_lint(text: &str, lint: Option<(&[&str], &[(&str, &[&str])])>) -> Manifest {
+/// What a tool does, and what each of its dependencies does.
+type Seen<'a> = (&'a [&'a str], &'a [(&'a str, &'a [&'a str])]);
+
+fn with_lint(text: &str, lint: Option<Seen<'_>>) -> Manifest {
     let toolbox = Toolbox::from_toml(text).unwrap();
     let (tools, _) = toolbox.written_declarations(|_| Err(String::new()));
     let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<BTreeSet<String>>();
