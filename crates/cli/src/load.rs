@@ -356,7 +356,8 @@ fn schema_gaps(declaration: &Declaration) -> Vec<Gap> {
         .collect()
 }
 
-fn read_schema(base: &Path, file: &str) -> Result<Value, String> {
+/// Reads a schema file of a toolbox.
+pub(crate) fn read_schema(base: &Path, file: &str) -> Result<Value, String> {
     let text = read_text(&base.join(file), None).map_err(|error| error.to_string())?;
     parse_json(&text, JsonLimits::DOCUMENT).map_err(|error| error.to_string())
 }

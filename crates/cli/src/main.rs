@@ -60,6 +60,7 @@ enum Command {
     Idempotency(commands::idempotency::IdempotencyArgs),
     Import(commands::import::ImportArgs),
     Install(commands::install::InstallArgs),
+    Manifest(commands::manifest::ManifestArgs),
     Pins(commands::pins::PinsArgs),
     Run(Box<commands::run::RunArgs>),
     Scan(commands::scan::ScanArgs),
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
         Command::Idempotency(args) => commands::idempotency::run(&args, &mut out),
         Command::Import(args) => commands::import::run(&args, &place, &mut out),
         Command::Install(args) => commands::install::run(&args, &place, &mut out),
+        Command::Manifest(args) => commands::manifest::run(&args, &place, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
         Command::Run(args) => match commands::run::run(&args, &place, &mut out) {
             Ok(commands::run::Ran::Child(code)) => return ExitCode::from(code),

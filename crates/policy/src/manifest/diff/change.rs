@@ -63,15 +63,20 @@ pub struct Change {
 impl Change {
     /// Returns the change as a finding.
     pub fn finding(&self) -> Finding {
-        let help = (self.direction == Drift::Widened)
-            .then(|| "narrow it, or accept it with `ringfence manifest accept`".to_owned());
+        let help = match (self.direction, &self.subject) {
+            (Drift::Widened, Subject::Manifest) => {
+                Some("restore the file, or write it with `ringfence manifest accept`")
+            }
+            (Drift::Widened, _) => Some("narrow it, or accept it with `ringfence manifest accept`"),
+            (Drift::Changed | Drift::Narrowed, _) => None,
+        };
         Finding {
             code: Cow::Borrowed(self.code.as_str()),
             level: self.level,
             subject: self.subject.to_string(),
             message: format!("{}: {}", self.direction, self.message),
             place: None,
-            help,
+            help: help.map(str::to_owned),
             steps: Vec::new(),
         }
     }
