@@ -6,6 +6,8 @@
 
 mod analysis;
 mod effect;
+mod project;
 
 pub use analysis::{Analysis, FunctionKind, Hop, MAX_HOPS, Package, Place, Use, Verdict, shortened};
 pub use effect::{Effect, EffectSet, UnknownEffect};
+pub use project::{Cfg, Dependency, Project, ProjectError, Role, SourcePackage, Target, TargetKind};
