@@ -5,9 +5,14 @@
 //! All say the same thing in the same words: [`Analysis`].
 
 mod analysis;
+pub mod build;
+pub mod declared;
 mod effect;
+pub mod judge;
 mod project;
+pub mod waiver;
 
 pub use analysis::{Analysis, FunctionKind, Hop, MAX_HOPS, Package, Place, Use, Verdict, shortened};
 pub use effect::{Effect, EffectSet, UnknownEffect};
 pub use project::{Cfg, Dependency, Project, ProjectError, Role, SourcePackage, Target, TargetKind};
+pub use waiver::{Waiver, Waivers};
