@@ -15,6 +15,7 @@ pub const RULES: &[(&str, &str)] = &[
     ("lint.bypass", "a tool's own code goes past the scoped handles"),
     ("lint.entry.missing", "the function that a tool names does not exist"),
     ("lint.incomplete", "a declaration cannot be read from the source"),
+    ("lint.nothing", "nothing declares what it does"),
     ("lint.opaque", "code is reached that cannot be analysed, and nobody answers for it"),
     ("lint.overdeclared", "a surface is declared and not used"),
     ("lint.package.opaque", "a package runs or brings code that is not analysed, and nobody answers for it"),
@@ -33,6 +34,8 @@ pub struct Subject {
     pub name: String,
     /// What it is: `tool`, `function`, `server`.
     pub kind: &'static str,
+    /// The function that runs when it is called, where it has a name.
+    pub entry: Option<String>,
     /// Where it is.
     pub place: Option<Place>,
     /// What it declares; absent where that could not be read.
@@ -149,7 +152,7 @@ fn outcome(subject: &Subject, analysis: &Analysis) -> Outcome {
 }
 
 /// What a package is, whoever calls it: it runs while it is built, or brings compiled code.
-const OF_PACKAGES: [Effect; 3] = [Effect::NativeAddon, Effect::BuildScript, Effect::ProcMacro];
+pub(crate) const OF_PACKAGES: [Effect; 3] = [Effect::NativeAddon, Effect::BuildScript, Effect::ProcMacro];
 
 fn of_package(package: &Package, waivers: &mut Waivers) -> Option<Finding> {
     let id = package.id();

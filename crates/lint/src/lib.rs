@@ -7,6 +7,7 @@
 mod analysis;
 pub mod build;
 pub mod declared;
+pub mod draft;
 mod effect;
 pub mod judge;
 mod project;

@@ -7,6 +7,7 @@
 mod artifact;
 mod error;
 mod fence;
+mod fetch;
 mod folder;
 mod toolchain;
 mod wrapper;
@@ -20,6 +21,7 @@ use sha2::{Digest, Sha256};
 
 pub use artifact::Crate;
 pub use error::BuildError;
+pub use fetch::FetchPlan;
 pub use toolchain::{Search, Toolchain};
 pub use wrapper::{VARIABLE, stand_in};
 
