@@ -5,6 +5,7 @@
 //! All say the same thing in the same words: [`Analysis`].
 
 mod analysis;
+pub mod catalog;
 mod effect;
 
 pub use analysis::{Analysis, FunctionKind, Hop, MAX_HOPS, Package, Place, Use, Verdict, shortened};
