@@ -5,6 +5,7 @@
 //! All say the same thing in the same words: [`Analysis`].
 
 mod analysis;
+pub mod catalog;
 mod effect;
 mod project;
 
