@@ -8,7 +8,11 @@ mod analysis;
 pub mod catalog;
 mod effect;
 mod project;
+mod source;
+mod tool;
 
 pub use analysis::{Analysis, FunctionKind, Hop, MAX_HOPS, Package, Place, Use, Verdict, shortened};
 pub use effect::{Effect, EffectSet, UnknownEffect};
 pub use project::{Cfg, Dependency, Project, ProjectError, Role, SourcePackage, Target, TargetKind};
+pub use source::{SourceError, analyse};
+pub use tool::{Entry, FoundTool, ToolError, find};
