@@ -6,11 +6,14 @@
 
 mod analysis;
 pub mod build;
+pub mod catalog;
 pub mod declared;
 pub mod draft;
 mod effect;
 pub mod judge;
 mod project;
+pub mod source;
+pub mod tool;
 pub mod waiver;
 
 pub use analysis::{Analysis, FunctionKind, Hop, MAX_HOPS, Package, Place, Use, Verdict, shortened};
