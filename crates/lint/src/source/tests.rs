@@ -4,10 +4,9 @@ mod names;
 
 use std::path::PathBuf;
 
+use super::analyse;
 use crate::project::LINUX;
-use crate::{
-    Analysis, Cfg, Dependency, Effect, Project, Role, SourcePackage, Target, TargetKind, Verdict, analyse,
-};
+use crate::{Analysis, Cfg, Dependency, Effect, Project, Role, SourcePackage, Target, TargetKind, Verdict};
 
 /// A package with these features and targets, and nothing on disk.
 pub(crate) fn package(features: &[&str], kinds: &[TargetKind]) -> SourcePackage {
