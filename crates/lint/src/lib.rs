@@ -7,6 +7,7 @@
 mod analysis;
 pub mod catalog;
 mod effect;
+pub mod mir;
 
 pub use analysis::{Analysis, FunctionKind, Hop, MAX_HOPS, Package, Place, Use, Verdict, shortened};
 pub use effect::{Effect, EffectSet, UnknownEffect};
