@@ -8,18 +8,32 @@
 //! counted as run by whoever makes it; a generic function is counted with the types that its caller names; a value that goes out
 //! of scope runs the `Drop` of everything inside it; a method of a trait object may be the method of any type that has the trait.
 
+mod fit;
+mod head;
+mod hide;
+mod index;
 mod lex;
+mod open;
 mod parse;
 mod path;
+mod reach;
+mod resolve;
+mod runs;
+mod solve;
 mod source;
 mod summary;
+mod verdict;
 
 use std::path::PathBuf;
 
+use self::index::Index;
 use self::parse::Literals;
+use self::reach::Reach;
+use self::solve::Graph;
 use self::source::Files;
 use self::summary::Words;
 pub use self::summary::{SUMMARY_VERSION, Summary};
+use crate::Analysis;
 
 /// One compiled crate.
 #[derive(Clone, Debug)]
@@ -111,9 +125,25 @@ pub fn summarise(unit: &Unit) -> Result<Summary, MirError> {
     })
 }
 
+/// Joins the summaries of all crates of a program, in the order of `units`, and says what each own function can do.
+pub fn analyse(units: &[Unit], summaries: &[Summary]) -> Result<Analysis, MirError> {
+    if units.len() != summaries.len() {
+        return Err(MirError::Mismatch { units: units.len(), summaries: summaries.len() });
+    }
+    let index = Index::new(units, summaries);
+    let roots: Vec<index::Node> = (0_u32..)
+        .zip(&index.entries)
+        .filter(|(_, entry)| units.get(entry.unit).is_some_and(|unit| unit.own))
+        .map(|(node, _)| node)
+        .collect();
+    let mut graph = Graph::new(index);
+    graph.follow(roots.iter().copied());
+    let reach = Reach::new(&graph);
+    Ok(verdict::analysis(&mut graph, &reach, &roots))
+}
+
 /// Returns the place of the innermost impl in a name: `m::<impl at src/lib.rs:48:27: 48:33>::go`.
 fn block_span(name: &str) -> Option<&str> {
     let (_, rest) = name.rsplit_once("<impl at ")?;
     rest.split_once('>').map(|(span, _)| span)
 }
-#[cfg(test)]

@@ -12,6 +12,8 @@ use crate::mir::summary::{Cast, CastKind, Item, Mention, MentionKind, Spot, Word
 enum Origin {
     /// The caller gave it, or the closure holds it: whoever made it answers for it.
     Given,
+    /// It was read through a raw pointer.
+    Raw,
     /// Anything else.
     #[default]
     Found,
@@ -354,14 +356,19 @@ impl<'a> Body<'a> {
         }
         let first = arguments.first().and_then(|first| operand(first));
         if let Some(place) = operand(call) {
-            if self.origin(callee) == Origin::Found {
-                let found = words.word(type_of(callee, &self.locals).unwrap_or(""));
+            if self.origin(callee) != Origin::Given {
+                let found = type_of(callee, &self.locals).unwrap_or("");
+                let found = if self.origin(callee) == Origin::Raw {
+                    words.word(&format!("raw {found}"))
+                } else {
+                    words.word(found)
+                };
                 self.item.as_mut()?.indirect.push((found, here));
             }
             debug_assert!(place.len() >= callee.len());
         } else if callee.contains("dyn std::ops::Fn")
             && callee.contains(" as std::ops::Fn")
-            && first.is_none_or(|first| self.origin(first) == Origin::Found)
+            && first.is_none_or(|first| self.origin(first) != Origin::Given)
         {
             let found = words.word(callee);
             self.item.as_mut()?.indirect.push((found, here));
@@ -381,6 +388,12 @@ impl<'a> Body<'a> {
 
     fn origin(&self, place: &str) -> Origin {
         match base(place) {
+            Some(number)
+                if place.contains("(*_")
+                    && self.locals.get(number).is_some_and(|found| found.starts_with('*')) =>
+            {
+                Origin::Raw
+            }
             Some(number) if !is_part(place) || (number == 1 && self.captures) => {
                 self.origins.get(number).copied().unwrap_or_default()
             }
