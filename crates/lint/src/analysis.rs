@@ -26,7 +26,7 @@ pub struct Verdict {
     /// Where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// What it does: at most one way for each effect and for each of mediated or not, in the order of [`Effect::ALL`].
+    /// What it does: one way for each effect, whose code does it and whether a handle mediates, in the order of [`Effect::ALL`].
     pub uses: Vec<Use>,
 }
 

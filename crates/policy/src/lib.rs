@@ -32,6 +32,7 @@ mod personality;
 mod place;
 mod reach;
 mod refusal;
+pub mod report;
 mod server;
 mod tool_name;
 mod toolbox;
