@@ -11,6 +11,7 @@ pub mod declared;
 pub mod draft;
 mod effect;
 pub mod judge;
+pub mod mir;
 mod project;
 pub mod source;
 pub mod tool;
