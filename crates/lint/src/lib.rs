@@ -5,7 +5,10 @@
 //! All say the same thing in the same words: [`Analysis`].
 
 mod analysis;
+mod dynamic;
 mod effect;
+pub mod python;
 
 pub use analysis::{Analysis, FunctionKind, Hop, MAX_HOPS, Package, Place, Use, Verdict, shortened};
+pub use dynamic::ScriptError;
 pub use effect::{Effect, EffectSet, UnknownEffect};
