@@ -7,6 +7,7 @@
 mod analysis;
 pub mod build;
 pub mod catalog;
+mod compiled;
 pub mod declared;
 pub mod draft;
 mod dynamic;
@@ -19,7 +20,8 @@ pub mod source;
 pub mod tool;
 pub mod waiver;
 
-pub use analysis::{Analysis, FunctionKind, Hop, MAX_HOPS, Package, Place, Use, Verdict, shortened};
+pub use analysis::{Analysis, FunctionKind, Hop, MAX_HOPS, Package, Place, Use, Verdict, joined, shortened};
+pub use compiled::compiled;
 pub use dynamic::ScriptError;
 pub use effect::{Effect, EffectSet, UnknownEffect};
 pub use project::{Cfg, Dependency, Project, ProjectError, Role, SourcePackage, Target, TargetKind};

@@ -1,6 +1,13 @@
-//! The engines over source trees: which functions do what, as the names of the functions say.
+//! The lint as people run it, and its engines over source trees whose functions say by their names what they do.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test starts programs, and stops at the first surprise"
+)]
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
+mod bench;
+mod build;
 mod corpus;
 mod python;
