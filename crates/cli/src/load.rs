@@ -24,7 +24,7 @@ use crate::sandbox::{BackendChoice, choose};
 const MAX_FILE: u64 = 16 << 20;
 
 /// Where the toolbox is and what its variables stand for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) policy: PathBuf,
     /// Whether the command line says so.

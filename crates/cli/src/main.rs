@@ -60,6 +60,7 @@ enum Command {
     Idempotency(commands::idempotency::IdempotencyArgs),
     Import(commands::import::ImportArgs),
     Install(commands::install::InstallArgs),
+    Lint(commands::lint::LintArgs),
     Manifest(commands::manifest::ManifestArgs),
     Pins(commands::pins::PinsArgs),
     Run(Box<commands::run::RunArgs>),
@@ -94,6 +95,10 @@ fn main() -> ExitCode {
         Command::Idempotency(args) => commands::idempotency::run(&args, &mut out),
         Command::Import(args) => commands::import::run(&args, &place, &mut out),
         Command::Install(args) => commands::install::run(&args, &place, &mut out),
+        Command::Lint(args) => match commands::lint::run(&args, &place) {
+            Ok(code) => return ExitCode::from(code),
+            Err(error) => Err(error),
+        },
         Command::Manifest(args) => commands::manifest::run(&args, &place, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
         Command::Run(args) => match commands::run::run(&args, &place, &mut out) {

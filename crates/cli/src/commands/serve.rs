@@ -47,6 +47,8 @@ pub(crate) fn run(args: &ServeArgs, place: &Place, _: &mut dyn Write) -> Result<
         anonymous: args.anonymous,
         gateway: loaded.gateway.clone(),
         agents: loaded.agents.clone(),
+        standing: None,
+        watch: None,
     });
     let plan = Plan {
         place,

@@ -92,6 +92,8 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
         anonymous: args.anonymous,
         gateway: loaded.gateway.clone(),
         agents: loaded.agents.clone(),
+        standing: None,
+        watch: None,
     });
     serve(plan, loaded, args.store.as_ref(), listening)
 }
