@@ -7,6 +7,7 @@
 mod analysis;
 pub mod build;
 pub mod catalog;
+pub mod clippy;
 pub mod declared;
 pub mod draft;
 mod effect;
