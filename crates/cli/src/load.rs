@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::book::Book;
 use crate::error::CommandError;
+use crate::held::Held;
 use crate::sandbox::{BackendChoice, choose};
 
 /// The largest toolbox or schema file.
@@ -247,7 +248,7 @@ impl Loaded {
     /// Registers every tool, with the backends that the command has.
     pub(crate) fn registry(
         self,
-        pins: Option<Pins>,
+        held: Held,
         store: Option<Arc<dyn Database>>,
         configure: impl FnOnce(ringfence::RegistryBuilder) -> ringfence::RegistryBuilder,
     ) -> Result<Registry, CommandError> {
@@ -272,7 +273,8 @@ impl Loaded {
             Some(Err(_)) | None => backends,
         };
         let mut builder = Registry::builder().personality(self.personality).backends(backends);
-        if let Some(pins) = pins {
+        builder = builder.manifest(held.in_force);
+        if let Some(pins) = held.pins {
             builder = builder.pins(pins);
         }
         let registry = configure(builder).build();

@@ -5,6 +5,7 @@ mod book;
 mod commands;
 mod error;
 mod exposed;
+mod held;
 mod import;
 mod install;
 mod interrupt;

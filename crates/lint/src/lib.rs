@@ -7,6 +7,7 @@
 mod analysis;
 pub mod build;
 pub mod catalog;
+pub mod clippy;
 mod compiled;
 pub mod declared;
 pub mod draft;

@@ -13,7 +13,10 @@ use crate::error::{CommandError, Exit};
 use crate::install::Refresh;
 use crate::load::Place;
 use crate::sandbox::BackendChoice;
-use crate::serving::{Fenced, IDLE, Listening, Plan, Standing, Watch, log_to_error_stream, serve_until_changed, server_spec};
+use crate::serving::{
+    Fenced, IDLE, Listening, Plan, Standing, Watch, log_to_error_stream, serve_until_changed, server_spec,
+    tell,
+};
 use crate::store::StoreName;
 
 /// Hold the servers and tools of the toolbox behind one endpoint
@@ -82,8 +85,13 @@ fn serve_once(
             .iter()
             .any(|own| own.capabilities.as_ref().is_some_and(|own| own.process.is_some()));
     let launcher = if needs_sandbox { Some(Arc::new(launcher(args.backend, &loaded)?)) } else { None };
+    let held = place.held()?;
     let mut servers = Vec::new();
     for entry in &loaded.servers {
+        if let Some(why) = held.servers.get(entry.name.as_str()) {
+            withheld(entry.name.as_str(), why);
+            continue;
+        }
         let Some(launcher) = &launcher else { continue };
         let grant = granted(entry, &loaded, place)?;
         let server = Fenced::new(entry, command(entry)?, Refresh::Keep, grant, Arc::clone(launcher))?;
@@ -98,8 +106,15 @@ fn serve_once(
         watch: Some(watch),
     });
     let policy_tool = loaded.gateway.policy_tool;
-    let plan = Plan { place, servers, launcher, book, policy_tool, toolbox: true };
+    let plan = Plan { place, servers, launcher, book, policy_tool, toolbox: true, held };
     serve_until_changed(plan, loaded, args.store.as_ref(), listening)
+}
+
+/// Tells whoever started us that a server is not there, and why.
+pub(crate) fn withheld(server: &str, why: &str) {
+    tell(&format!(
+        "server `{server}` may do more than was accepted, and is withheld: {why}; look at it with `ringfence manifest verify`, then `ringfence manifest accept`"
+    ));
 }
 
 fn command(entry: &ServerEntry) -> Result<&[String], CommandError> {

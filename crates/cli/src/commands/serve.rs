@@ -57,6 +57,7 @@ pub(crate) fn run(args: &ServeArgs, place: &Place, _: &mut dyn Write) -> Result<
         book: Book::beside(&place.policy),
         policy_tool: loaded.gateway.policy_tool,
         toolbox: true,
+        held: place.held()?,
     };
     serve(plan, loaded, args.store.as_ref(), listening)
 }

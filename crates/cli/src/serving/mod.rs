@@ -21,7 +21,7 @@ use crate::load::Loaded;
 use crate::store::StoreName;
 
 pub(crate) use house::server_spec;
-pub(crate) use log::log_to_error_stream;
+pub(crate) use log::{log_to_error_stream, tell};
 pub(crate) use open::{IDLE, Listening, Plan, Standing};
 pub(crate) use watch::Watch;
 

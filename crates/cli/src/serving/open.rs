@@ -18,6 +18,7 @@ use super::watch::Watch;
 use crate::book::Book;
 use crate::error::CommandError;
 use crate::exposed::refuse_exposed;
+use crate::held::Held;
 use crate::interrupt::first_signal;
 use crate::load::{Loaded, Place};
 use crate::notify::notifier;
@@ -32,6 +33,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) policy_tool: bool,
     /// Whether the toolbox's own tools are offered too.
     pub(crate) toolbox: bool,
+    /// What people have agreed to.
+    pub(crate) held: Held,
 }
 
 /// A house that is open, and whom it tells of calls that wait.
@@ -89,7 +92,8 @@ pub(crate) async fn open(
         ..HouseOptions::default()
     };
     let makings = Arc::new(Makings {
-        pins: if plan.toolbox { plan.place.pins()? } else { None },
+        pins: if plan.toolbox { plan.held.pins } else { None },
+        in_force: plan.held.in_force,
         personality: loaded.personality,
         declarations: if plan.toolbox { loaded.declarations } else { Vec::new() },
         launcher: plan.launcher,

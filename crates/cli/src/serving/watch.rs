@@ -42,9 +42,9 @@ impl Watch {
             if !is_new {
                 continue;
             }
-            let checked = self.place.load().and_then(|loaded| loaded.sound()).and_then(|_| self.place.check_manifest());
+            let checked = self.place.load().and_then(|loaded| loaded.sound()).and_then(|_| self.place.held());
             match checked {
-                Ok(()) => {
+                Ok(_) => {
                     tell("the policy has changed: sessions end, and new ones are held to it");
                     return;
                 }

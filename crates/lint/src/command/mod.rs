@@ -37,7 +37,7 @@ struct Looked {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandError> {
     if args.clippy {
-        // CLIPPY
+        std::io::stdout().write_all(ringfence_lint::clippy::configuration().as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     let found = kind::find(&args.path, args.language)?;

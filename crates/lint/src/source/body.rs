@@ -12,7 +12,7 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Pat, Stmt};
 
 use super::form;
-use super::model::{Argument, Block, Body, Form, Mention, Spot, Value};
+use super::model::{Argument, Block, Body, Form, Manner, Mention, Spot, Value};
 use super::reader::Reader;
 use super::value::closure_start;
 use crate::Effect;
@@ -34,7 +34,7 @@ pub(crate) struct BodyReader<'r, 'p> {
 
 impl<'r, 'p> BodyReader<'r, 'p> {
     pub(crate) fn new(reader: &'r mut Reader<'p>, module: usize, spot: Spot, name: &str) -> Self {
-        let body = Body { variables: Vec::new(), blocks: vec![Block { spot, mentions: Vec::new() }] };
+        let body = Body { blocks: vec![Block { spot, mentions: Vec::new() }], ..Body::default() };
         Self {
             reader,
             module,
@@ -112,14 +112,14 @@ impl<'r, 'p> BodyReader<'r, 'p> {
         }
     }
 
-    fn route(&mut self, path: &syn::ExprPath, arguments: Arc<[Argument]>, called: bool) {
+    fn route(&mut self, path: &syn::ExprPath, arguments: Arc<[Argument]>, manner: Manner) {
         if self.is_local(&path.path, path.qself.is_some()) {
             return;
         }
         let route = form::qualified(path.qself.as_ref(), &path.path);
         let spot = self.spot(path.path.segments.last().map_or_else(|| path.span(), |last| last.ident.span()));
         self.given(route.arguments.clone(), path.span());
-        self.mention(Mention::Route { route, arguments, spot, called });
+        self.mention(Mention::Route { route, arguments, spot, manner });
     }
 }
 
@@ -223,7 +223,7 @@ impl<'ast> Visit<'ast> for BodyReader<'_, '_> {
     fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
         let arguments = self.arguments(&call.args);
         match &*call.func {
-            Expr::Path(path) => self.route(path, arguments, true),
+            Expr::Path(path) => self.route(path, arguments, Manner::Called),
             other => self.visit_expr(other),
         }
         call.args.iter().for_each(|argument| self.visit_expr(argument));
@@ -253,7 +253,7 @@ impl<'ast> Visit<'ast> for BodyReader<'_, '_> {
     }
 
     fn visit_expr_path(&mut self, path: &'ast syn::ExprPath) {
-        self.route(path, Arc::from([]), false);
+        self.route(path, Arc::from([]), Manner::Passed);
     }
 
     fn visit_expr_struct(&mut self, one: &'ast syn::ExprStruct) {

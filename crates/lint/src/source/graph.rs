@@ -134,9 +134,10 @@ impl<'w> Builder<'w> {
                 Mention::Direct { effect, name, spot } => {
                     self.touch(act(*spot), EffectSet::of(*effect), name, &[]);
                 }
-                Mention::Macro { route, spot } => {
+                Mention::Macro { route, names, spot } => {
                     for called in self.kinds.world.macros(id.0, function.module, route) {
                         self.call_function(act(*spot), called);
+                        self.completed(act(*spot), called, names, &mut seen);
                     }
                 }
                 Mention::Type { form, spot } => {
@@ -144,8 +145,8 @@ impl<'w> Builder<'w> {
                     outside_names(&kind, &mut seen.outside);
                     self.types(act(*spot), &kind, &mut seen);
                 }
-                Mention::Route { route, arguments, spot, called } => {
-                    self.route(Act { arguments, ..act(*spot) }, route, *called, &mut seen);
+                Mention::Route { route, arguments, spot, manner } => {
+                    self.route(Act { arguments, ..act(*spot) }, route, *manner, &mut seen);
                 }
                 Mention::Method { .. } => {}
             }

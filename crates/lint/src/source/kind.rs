@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::model::{Argument, Body, Form, Function, Owner, Route, Value};
+use super::model::{Argument, Body, Form, Function, Manner, Mention, Owner, Route, Value};
 use super::name::{Found, Id, World};
 use super::outside;
 
@@ -224,6 +224,7 @@ impl<'w> Kinds<'w> {
                 kind
             }
             Value::Route(route) | Value::Call(route, _) => self.of_route(scope, route, depth),
+            Value::Macro(route) => self.of_macro(scope, route, depth),
             Value::Peeled(inner) => outside::peeled(&self.of_value(id, body, inner, depth + 1)),
             Value::Element(inner) => self.element(&self.of_value(id, body, inner, depth + 1), depth),
             Value::Field(inner, name) => {
@@ -246,6 +247,22 @@ impl<'w> Kinds<'w> {
             }
             Value::Closure(_) | Value::Unknown => Kind::Unknown,
         }
+    }
+
+    /// Returns the type that the last function in the body of a macro returns, where that is evident.
+    fn of_macro(&self, scope: Scope<'_>, route: &Route, depth: usize) -> Kind {
+        let made = |id: Id| {
+            let function = self.function(id)?;
+            let mentions = function.body.blocks.iter().flat_map(|block| &block.mentions).rev();
+            let called = mentions.filter_map(|mention| match mention {
+                Mention::Route { route, manner: Manner::Called, .. } => Some(route),
+                _ => None,
+            });
+            let mut kinds = called.map(|route| self.of_route(Scope::of(id.0, function), route, depth + 1));
+            kinds.find(|kind| matches!(kind, Kind::Local(..)))
+        };
+        let macros = self.world.macros(scope.unit, scope.module, route);
+        macros.into_iter().find_map(made).unwrap_or(Kind::Unknown)
     }
 
     fn of_route(&self, scope: Scope<'_>, route: &Route, depth: usize) -> Kind {

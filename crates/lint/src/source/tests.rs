@@ -155,6 +155,9 @@ fn finds_what_a_body_calls() {
         ("macro_rules! make { ($n:ident) => { fn $n() { std::fs::read(\"a\"); } } } make!(g); fn f() { g(); }", "fs.read"),
         ("macro_rules! odd { ($($t:tt)*) => {} } fn f() { odd!(=> std::fs::read(\"a\") <=); }",    "fs.read"),
         ("fn f() { assert!(std::path::Path::new(\"a\").exists(), \"{}\", 1); }",                   "fs.read"),
+        ("mod libc { pub fn c() { std::fs::read(\"a\"); } pub fn d() { } } macro_rules! call { ($n:ident($($a:expr),*)) => { libc::$n($($a),*) } } fn f() { call!(c()); }", "fs.read"),
+        ("pub struct S; impl S { fn read(&self) { std::fs::read(\"a\"); } fn other(&self) {} } pub fn make() -> S { S } struct X; impl X { fn read(&self) {} } macro_rules! s { () => { $crate::make() } } fn f() { s!().read(); }", "fs.read"),
+        ("fn g() -> Option<String> { None } fn f() { let a = g().unwrap(); let _ = if true { a.to_socket_addrs()? } else { 1 }; }", "net.dns"),
         // Traits.
         ("trait T { fn go(&self); } struct S; impl T for S { fn go(&self) { std::fs::read(\"a\"); } } fn f(t: &dyn T) { t.go(); }", "fs.read"),
         ("trait T { fn go(&self); } struct S; impl T for S { fn go(&self) { std::fs::read(\"a\"); } } fn run<X: T>(x: X) { x.go(); } fn f() { run(S); }", "fs.read"),

@@ -12,7 +12,7 @@ use syn::{Expr, Token};
 
 use super::body::BodyReader;
 use super::form;
-use super::model::{Mention, Route, Value};
+use super::model::{Manner, Mention, Route, Value};
 use crate::Effect;
 
 /// Macros that expand to nothing that runs.
@@ -47,7 +47,8 @@ impl BodyReader<'_, '_> {
         if INERT.contains(&name.as_str()) {
             return;
         }
-        self.mention(Mention::Macro { route, spot });
+        let names = names(&one.tokens);
+        self.mention(Mention::Macro { route, names, spot });
         if let Ok(parts) = Parser::parse2(expressions, one.tokens.clone()) {
             parts.iter().for_each(|expression| self.visit_expr(expression));
         } else if let Ok(statements) = Parser::parse2(syn::Block::parse_within, one.tokens.clone()) {
@@ -72,14 +73,16 @@ impl BodyReader<'_, '_> {
                     if matches!(route.last(), "asm" | "global_asm" | "naked_asm") {
                         self.direct(Effect::Asm, format!("{}!", route.last()), spot);
                     }
-                    self.mention(Mention::Macro { route, spot });
+                    self.mention(Mention::Macro { route, names: Vec::new(), spot });
                 }
+                Found::Prefix(route) => self.body.prefixes.push(route),
                 Found::Route { route, span, called } => {
                     let is_variable =
                         matches!(route.segments.as_slice(), [name] if self.local(name).is_some());
                     if !is_variable {
                         let spot = self.spot(span);
-                        self.mention(Mention::Route { route, arguments: Arc::from([]), spot, called });
+                        let manner = if called { Manner::Called } else { Manner::Scanned };
+                        self.mention(Mention::Route { route, arguments: Arc::from([]), spot, manner });
                     }
                 }
             }
@@ -119,7 +122,13 @@ fn expressions(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
 pub(crate) enum Found {
     Macro(Route, Span),
     Method(String, Span),
-    Route { route: Route, span: Span, called: bool },
+    /// A path that goes on with a variable of the macro.
+    Prefix(Route),
+    Route {
+        route: Route,
+        span: Span,
+        called: bool,
+    },
 }
 
 const KEYWORDS: &[&str] = &[
@@ -172,6 +181,10 @@ pub(crate) fn scan(tokens: TokenStream) -> Vec<Found> {
                         route.segments.remove(0);
                     }
                     before = ' ';
+                    if is_open(&tokens) {
+                        found.push(Found::Prefix(route));
+                        continue;
+                    }
                     match tokens.peek() {
                         Some(TokenTree::Punct(mark)) if mark.as_char() == '!' && !is_method => {
                             found.push(Found::Macro(route, span));
@@ -192,6 +205,28 @@ pub(crate) fn scan(tokens: TokenStream) -> Vec<Found> {
         }
     }
     found
+}
+
+/// Says whether `::$` follows.
+fn is_open(tokens: &std::iter::Peekable<proc_macro2::token_stream::IntoIter>) -> bool {
+    let marks: String = tokens
+        .clone()
+        .take(3)
+        .map_while(|token| match token {
+            TokenTree::Punct(mark) => Some(mark.as_char()),
+            _ => None,
+        })
+        .collect();
+    marks == "::$"
+}
+
+/// Returns the first names in tokens, which a macro may end a path with.
+fn names(tokens: &TokenStream) -> Vec<String> {
+    let idents = tokens.clone().into_iter().take(16).filter_map(|token| match token {
+        TokenTree::Ident(ident) => Some(ident.to_string()),
+        _ => None,
+    });
+    idents.filter(|name| !KEYWORDS.contains(&name.as_str())).take(4).collect()
 }
 
 /// Takes the `::name` that follow, generic arguments between them left out.

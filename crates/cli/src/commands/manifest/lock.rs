@@ -12,8 +12,8 @@ use crate::load::{Place, read_text};
 
 /// Where a manifest is.
 #[derive(Debug)]
-pub(super) struct Lockfile {
-    pub(super) path: PathBuf,
+pub(crate) struct Lockfile {
+    pub(crate) path: PathBuf,
 }
 
 /// A manifest that was read, or why what was read is none that can be compared.
@@ -25,7 +25,7 @@ pub(super) enum Read {
 
 impl Lockfile {
     /// The file beside the toolbox.
-    pub(super) fn beside(place: &Place) -> Self {
+    pub(crate) fn beside(place: &Place) -> Self {
         Self { path: place.policy.with_extension("lock.json") }
     }
 
@@ -41,7 +41,7 @@ impl Lockfile {
     }
 
     /// Reads a manifest that must be whole.
-    pub(super) fn read(&self) -> Result<Manifest, CommandError> {
+    pub(crate) fn read(&self) -> Result<Manifest, CommandError> {
         match self.try_read()? {
             Read::Sound(manifest) => Ok(manifest),
             Read::Unsound(error) => Err(input(format!("`{}`: {error}", self.path.display()))),

@@ -10,12 +10,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use ringfence::audit::VerifierKey;
-use ringfence::policy::manifest::show;
+use ringfence::policy::manifest::{Manifest, show};
 use ringfence::policy::report::Format;
 
 use crate::error::{CommandError, Exit};
 use crate::load::Place;
-use lock::Lockfile;
+pub(crate) use lock::Lockfile;
 
 /// Review what tools may touch, and catch every widening
 ///
@@ -137,6 +137,11 @@ enum PageFormat {
     Markdown,
     /// For a terminal
     Terminal,
+}
+
+/// Makes the manifest of the toolbox as it is now, with the digests of the programs that the accepted one records.
+pub(crate) fn current(place: &Place, accepted: Option<&Manifest>) -> Result<Manifest, CommandError> {
+    build::manifest(place, &MadeArgs { binaries: false, lint: None }, accepted)
 }
 
 pub(crate) fn run(args: &ManifestArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
