@@ -10,4 +10,6 @@
 mod bench;
 mod build;
 mod corpus;
+mod finding;
 mod python;
+mod reference;
