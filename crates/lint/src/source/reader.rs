@@ -2,11 +2,13 @@
 //!
 //! INVARIANT: what could not be read is a gap of its module and an `unanalyzed` of its package, never nothing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use syn::Attribute;
+use syn::parse::ParseStream;
+use syn::parse::discouraged::Speculative;
 
 use super::condition::{Conditions, Truth};
 use super::model::{Item, Module, Spot, Unit};
@@ -26,6 +28,8 @@ pub(crate) struct Reader<'p> {
     file: u32,
     /// The condition that a macro puts on the items it is given.
     pub(crate) gates: HashMap<String, Truth>,
+    /// The macros that define functions by names they are given.
+    pub(crate) makers: HashSet<String>,
     /// The folder of the file, and the folder that modules without a path of their own are in.
     pub(crate) folders: (PathBuf, PathBuf),
     pub(crate) is_inline: bool,
@@ -55,6 +59,7 @@ pub(crate) fn read(project: &Project, package: usize, target: &Target) -> Unit {
         conditions: Conditions::new(&project.cfg, of),
         file: 0,
         gates: HashMap::new(),
+        makers: HashSet::new(),
         folders: (PathBuf::new(), PathBuf::new()),
         is_inline: false,
     };
@@ -74,8 +79,16 @@ impl Reader<'_> {
         let folders = std::mem::replace(&mut self.folders, (folder, children));
         let is_inline = std::mem::replace(&mut self.is_inline, false);
         match self.parsed(path) {
-            Ok(file) if self.is_out(&file.attrs) => {}
-            Ok(file) => file.items.iter().for_each(|item| self.item(module, item)),
+            Ok((file, _)) if self.is_out(&file.attrs) => {}
+            Ok((file, rest)) => {
+                file.items.iter().for_each(|item| self.item(module, item));
+                for tokens in rest {
+                    let start =
+                        tokens.clone().into_iter().next().map_or_else(Span::call_site, |token| token.span());
+                    self.gap(module, "an item that is not understood", self.spot(start));
+                    self.loose(module, tokens);
+                }
+            }
             Err(reason) => self.gap(module, &reason, Spot { file: number, line: 1, column: 1 }),
         }
         self.is_inline = is_inline;
@@ -83,7 +96,8 @@ impl Reader<'_> {
         self.file = before;
     }
 
-    fn parsed(&self, path: &Path) -> Result<syn::File, String> {
+    /// Reads a file, and what of it reads as no item.
+    fn parsed(&self, path: &Path) -> Result<(syn::File, Vec<TokenStream>), String> {
         if self.unit.files.len() > MAX_FILES {
             return Err(format!("more than {MAX_FILES} files"));
         }
@@ -92,7 +106,10 @@ impl Reader<'_> {
             return Err(format!("larger than {MAX_FILE} bytes"));
         }
         let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-        syn::parse_file(&text).map_err(|error| {
+        if let Ok(file) = syn::parse_file(&text) {
+            return Ok((file, Vec::new()));
+        }
+        syn::parse::Parser::parse_str(piecewise, &text).map_err(|error| {
             let start = error.span().start();
             format!("line {}: {error}", start.line)
         })
@@ -154,4 +171,34 @@ impl Reader<'_> {
         }
         syn::parse2::<syn::File>(plain.into_iter().collect()).ok().map(|file| file.items)
     }
+}
+
+/// Reads items one by one, and sets aside the tokens of those that are not understood, each up to its semicolon or braces.
+fn piecewise(input: ParseStream<'_>) -> syn::Result<(syn::File, Vec<TokenStream>)> {
+    let attrs = input.call(Attribute::parse_inner)?;
+    let mut items = Vec::new();
+    let mut rest = Vec::new();
+    while !input.is_empty() {
+        let ahead = input.fork();
+        if let Ok(item) = ahead.parse::<syn::Item>() {
+            input.advance_to(&ahead);
+            items.push(item);
+            continue;
+        }
+        let mut tokens = Vec::new();
+        while !input.is_empty() {
+            let token: TokenTree = input.parse()?;
+            let is_end = match &token {
+                TokenTree::Punct(mark) => mark.as_char() == ';',
+                TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+                _ => false,
+            };
+            tokens.push(token);
+            if is_end {
+                break;
+            }
+        }
+        rest.push(tokens.into_iter().collect());
+    }
+    Ok((syn::File { shebang: None, frontmatter: None, attrs, items }, rest))
 }

@@ -153,6 +153,7 @@ fn finds_what_a_body_calls() {
         ("macro_rules! load { ($p:expr) => { std::fs::read($p) } } fn f() { load!(\"a\"); }",      "fs.read"),
         ("macro_rules! run { ($($t:tt)*) => { $($t)* } } fn f() { run! { let x = std::fs::read(\"a\"); } }", "fs.read"),
         ("macro_rules! make { ($n:ident) => { fn $n() { std::fs::read(\"a\"); } } } make!(g); fn f() { g(); }", "fs.read"),
+        ("macro_rules! make { ($n:ident, $p:path) => { fn $n() { $p(\"a\"); } } } make!(g, std::fs::read); fn f() { let _ = std::env::var(\"A\"); }", "env.read"),
         ("macro_rules! odd { ($($t:tt)*) => {} } fn f() { odd!(=> std::fs::read(\"a\") <=); }",    "fs.read"),
         ("fn f() { assert!(std::path::Path::new(\"a\").exists(), \"{}\", 1); }",                   "fs.read"),
         ("mod libc { pub fn c() { std::fs::read(\"a\"); } pub fn d() { } } macro_rules! call { ($n:ident($($a:expr),*)) => { libc::$n($($a),*) } } fn f() { call!(c()); }", "fs.read"),

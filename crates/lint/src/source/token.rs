@@ -299,3 +299,23 @@ pub(crate) fn functions(tokens: TokenStream) -> Vec<(proc_macro2::Ident, TokenSt
     }
     found
 }
+
+/// Says whether a macro defines functions by names that it is given: `fn $name`.
+pub(crate) fn makes_functions(tokens: &TokenStream) -> bool {
+    let mut open = vec![tokens.clone()];
+    while let Some(tokens) = open.pop() {
+        let mut is_next = false;
+        for token in tokens {
+            match token {
+                TokenTree::Punct(mark) if mark.as_char() == '$' && is_next => return true,
+                TokenTree::Ident(ident) => is_next = ident == "fn",
+                TokenTree::Group(group) => {
+                    open.push(group.stream());
+                    is_next = false;
+                }
+                _ => is_next = false,
+            }
+        }
+    }
+    false
+}

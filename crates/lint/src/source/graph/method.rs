@@ -1,6 +1,6 @@
 //! Following a method call: by the type of its receiver where that is evident, by its name where the name says enough.
 
-use super::super::kind::{Kind, texts};
+use super::super::kind::{Kind, Scope, texts};
 use super::super::model::{Body, Value};
 use super::super::name::Id;
 use super::super::outside::{self, ORDINARY, TELLING, TOGETHER};
@@ -18,7 +18,16 @@ impl Builder<'_> {
         seen: &Seen<'_>,
     ) {
         let kind = self.kinds.of_value(act.id, body, receiver, 0);
-        let methods = self.kinds.methods(&kind, name);
+        let mut methods = self.kinds.methods(&kind, name);
+        if matches!(kind, Kind::Outside(..)) {
+            // A method that another package adds to a type of the standard library is seen only where the package is used.
+            let seen = self.seen.get(act.id.0);
+            methods.retain(|id| {
+                let is_seen = id.0 == act.id.0 || seen.is_some_and(|seen| seen.contains(&id.0));
+                let owner = self.kinds.function(*id).map(|one| self.kinds.own(Scope::of(id.0, one), 0));
+                is_seen || !matches!(owner, Some(Kind::Outside(..)))
+            });
+        }
         if !methods.is_empty() {
             methods.into_iter().for_each(|to| self.call_function(act, to));
             return;
