@@ -57,6 +57,15 @@ impl Builder<'_> {
 
     /// A method of a value whose type is not evident.
     fn unknown(&mut self, act: Act<'_>, kind: &Kind, name: &str, seen: &Seen<'_>) {
+        let all = self.kinds.blanket.get(name).cloned().unwrap_or_default();
+        let seen_units = self.seen.get(act.id.0).cloned().unwrap_or_default();
+        for to in all.into_iter().filter(|id| id.0 == act.id.0 || seen_units.contains(&id.0)) {
+            self.call_function(act, to);
+        }
+        if name == "to_string" {
+            let shown = self.kinds.methods(kind, "fmt");
+            shown.into_iter().for_each(|to| self.call_function(act, to));
+        }
         let is_known = matches!(kind, Kind::Outside(..) | Kind::List(_) | Kind::Tuple(_));
         let own: &[Id] =
             self.by_name.get(act.id.0).and_then(|methods| methods.get(name)).map_or(&[], Vec::as_slice);
