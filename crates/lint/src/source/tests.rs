@@ -1,5 +1,6 @@
 //! Small programs and what the source engine finds in them.
 
+mod misses;
 mod names;
 
 use std::path::PathBuf;
