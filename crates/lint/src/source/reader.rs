@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use syn::Attribute;
-use syn::parse::ParseStream;
 use syn::parse::discouraged::Speculative;
+use syn::parse::{ParseStream, Parser};
 
 use super::condition::{Conditions, Truth};
 use super::model::{Item, Module, Spot, Unit};
@@ -16,6 +16,10 @@ use crate::{Effect, Project, SourcePackage, Target};
 
 /// How large a source file may be.
 const MAX_FILE: u64 = 32 << 20;
+/// How deep brackets may be nested.
+const MAX_NESTING: usize = 256;
+/// How many tokens may follow each other without a comma, a semicolon or braces.
+const MAX_STRETCH: usize = 20_000;
 /// How many files a unit may have.
 const MAX_FILES: usize = 20_000;
 
@@ -106,13 +110,23 @@ impl Reader<'_> {
             return Err(format!("larger than {MAX_FILE} bytes"));
         }
         let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-        if let Ok(file) = syn::parse_file(&text) {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let is_script =
+            text.starts_with("#!") && !text.trim_start_matches("#!").trim_start().starts_with('[');
+        let start = if is_script { text.find('\n').unwrap_or(text.len()) } else { 0 };
+        let said = |line: usize, error: &dyn std::fmt::Display| format!("line {line}: {error}");
+        let tokens: TokenStream = text
+            .get(start..)
+            .unwrap_or_default()
+            .parse()
+            .map_err(|error: proc_macro2::LexError| said(error.span().start().line, &error))?;
+        if let Some(reason) = excess(&tokens) {
+            return Err(reason);
+        }
+        if let Ok(file) = syn::parse2(tokens.clone()) {
             return Ok((file, Vec::new()));
         }
-        syn::parse::Parser::parse_str(piecewise, &text).map_err(|error| {
-            let start = error.span().start();
-            format!("line {}: {error}", start.line)
-        })
+        Parser::parse2(piecewise, tokens).map_err(|error| said(error.span().start().line, &error))
     }
 
     /// Says whether a condition certainly leaves something out.
@@ -171,6 +185,36 @@ impl Reader<'_> {
         }
         syn::parse2::<syn::File>(plain.into_iter().collect()).ok().map(|file| file.items)
     }
+}
+
+/// Says why tokens are too much for a parser that recurses.
+fn excess(tokens: &TokenStream) -> Option<String> {
+    let mut open = vec![(tokens.clone().into_iter(), 0_usize)];
+    while let Some((inner, stretch)) = open.last_mut() {
+        let Some(token) = inner.next() else {
+            open.pop();
+            continue;
+        };
+        *stretch += 1;
+        let is_end = match &token {
+            TokenTree::Punct(mark) => matches!(mark.as_char(), ';' | ','),
+            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+            _ => false,
+        };
+        if is_end {
+            *stretch = 0;
+        }
+        if *stretch > MAX_STRETCH {
+            return Some(format!("more than {MAX_STRETCH} tokens without an end"));
+        }
+        if let TokenTree::Group(group) = token {
+            open.push((group.stream().into_iter(), 0));
+        }
+        if open.len() > MAX_NESTING {
+            return Some(format!("nested deeper than {MAX_NESTING} levels"));
+        }
+    }
+    None
 }
 
 /// Reads items one by one, and sets aside the tokens of those that are not understood, each up to its semicolon or braces.

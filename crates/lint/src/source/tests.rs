@@ -2,6 +2,7 @@
 
 mod misses;
 mod names;
+mod properties;
 
 use std::path::PathBuf;
 
