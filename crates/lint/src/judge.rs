@@ -93,7 +93,7 @@ fn of_subject(subject: &Subject, analysis: &Analysis, waivers: &mut Waivers) -> 
         let is_own = analysis.packages.iter().any(|package| package.own && package.id() == one.package);
         if one.effect.is_opaque() {
             let message = format!("reaches `{}` in `{}`, which cannot be analysed", one.effect, one.package);
-            let help = Some(waiver_help(analysis, one));
+            let help = Some(ANSWER.to_owned());
             findings.push(finding("lint.opaque", Level::Error, subject, one, message, help));
         } else if !is_declared {
             let message = format!("uses `{}`, which it does not declare{}", one.effect, said(&one.literals));
@@ -122,7 +122,9 @@ fn of_subject(subject: &Subject, analysis: &Analysis, waivers: &mut Waivers) -> 
     } else {
         used
     };
-    for effect in declared.minus(used).iter().filter(|effect| *effect != Effect::NetDns) {
+    // What the command line allows for a function is no declaration of its own.
+    let over = if subject.kind == "function" { EffectSet::NONE } else { declared.minus(used) };
+    for effect in over.iter().filter(|effect| *effect != Effect::NetDns) {
         findings.push(Finding {
             code: "lint.overdeclared".into(),
             level: Level::Note,
@@ -151,6 +153,9 @@ fn outcome(subject: &Subject, analysis: &Analysis) -> Outcome {
     }
 }
 
+/// What to do about something that cannot be analysed.
+const ANSWER: &str = "look at it, and answer for it with a `[[waiver]]` in ringfence-lint.toml, which `ringfence lint --draft` writes";
+
 /// What a package is, whoever calls it: it runs while it is built, or brings compiled code.
 pub(crate) const OF_PACKAGES: [Effect; 3] = [Effect::NativeAddon, Effect::BuildScript, Effect::ProcMacro];
 
@@ -169,11 +174,7 @@ fn of_package(package: &Package, waivers: &mut Waivers) -> Option<Finding> {
         subject: format!("package {id}"),
         message: format!("has {}, which runs outside of what is analysed", names.join(" and ")),
         place: place.and_then(|(_, hop)| hop.place.clone()).map(file_place),
-        help: Some(format!(
-            "look at it, and answer for it in {}:\n{}",
-            crate::waiver::FILE,
-            crate::waiver::draft(package, open)
-        )),
+        help: Some(ANSWER.to_owned()),
         steps: Vec::new(),
     })
 }
@@ -263,16 +264,6 @@ fn undeclared_help(subject: &Subject, one: &Use, is_own: bool) -> Option<String>
             ))
         }),
     }
-}
-
-fn waiver_help(analysis: &Analysis, one: &Use) -> String {
-    let package = analysis.packages.iter().find(|package| package.id() == one.package);
-    let draft = package.map(|package| crate::waiver::draft(package, EffectSet::of(one.effect)));
-    format!(
-        "look at it, and answer for it in {}:\n{}",
-        crate::waiver::FILE,
-        draft.unwrap_or_else(|| format!("# package `{}`\n", one.package))
-    )
 }
 
 /// Says which handle does the same within what is declared.

@@ -6,10 +6,12 @@
 //! INVARIANT: an unknown C name is `None`, never the empty set: the caller must treat it as foreign code.
 
 mod foreign;
+mod handle;
 mod standard;
 mod wrapper;
 
 pub use foreign::of_foreign;
+pub use handle::of_handle;
 pub use standard::of_path;
 pub use wrapper::of_wrapper;
 
