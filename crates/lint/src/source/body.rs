@@ -188,7 +188,9 @@ impl<'ast> Visit<'ast> for BodyReader<'_, '_> {
 
     fn visit_expr_for_loop(&mut self, one: &'ast syn::ExprForLoop) {
         self.visit_expr(&one.expr);
-        let element = Value::Element(Arc::new(self.value(&one.expr, 0)));
+        let value = self.value(&one.expr, 0);
+        self.runs(value.clone(), &["into_iter", "next"], one.for_token.span);
+        let element = Value::Element(Arc::new(value));
         self.scoped(|reader| {
             reader.visit_pat(&one.pat);
             reader.bind(&one.pat, &element);
@@ -270,6 +272,30 @@ impl<'ast> Visit<'ast> for BodyReader<'_, '_> {
         }
     }
 
+    fn visit_expr_binary(&mut self, one: &'ast syn::ExprBinary) {
+        let value = self.value(&one.left, 0);
+        self.runs(value, operator(&one.op), one.op.span());
+        visit::visit_expr_binary(self, one);
+    }
+
+    fn visit_expr_unary(&mut self, one: &'ast syn::ExprUnary) {
+        let value = self.value(&one.expr, 0);
+        self.runs(value, &["neg", "not", "deref", "deref_mut"], one.op.span());
+        visit::visit_expr_unary(self, one);
+    }
+
+    fn visit_expr_index(&mut self, one: &'ast syn::ExprIndex) {
+        let value = self.value(&one.expr, 0);
+        self.runs(value, &["index", "index_mut"], one.bracket_token.span.open());
+        visit::visit_expr_index(self, one);
+    }
+
+    fn visit_expr_await(&mut self, one: &'ast syn::ExprAwait) {
+        let value = self.value(&one.base, 0);
+        self.runs(value, &["into_future", "poll"], one.await_token.span);
+        visit::visit_expr_await(self, one);
+    }
+
     fn visit_expr_cast(&mut self, one: &'ast syn::ExprCast) {
         self.visit_expr(&one.expr);
         let (form, spot) = (form::form(&one.ty), self.spot(one.ty.span()));
@@ -302,8 +328,42 @@ impl BodyReader<'_, '_> {
         self.reader.item(self.module, item);
     }
 
+    /// Notes functions that run without being named.
+    pub(crate) fn runs(&mut self, value: Value, names: &'static [&'static str], span: Span) {
+        if !matches!(value, Value::Unknown) {
+            let spot = self.spot(span);
+            self.mention(Mention::Runs { value, names, spot });
+        }
+    }
+
+    /// Notes what the body returns.
+    pub(crate) fn returned(&mut self, form: Form, span: Span) {
+        let spot = self.spot(span);
+        self.mention(Mention::Returned { form, spot });
+    }
+
     pub(crate) fn direct(&mut self, effect: Effect, name: String, spot: Spot) {
         self.mention(Mention::Direct { effect, name, spot });
+    }
+}
+
+/// Returns the functions that an operator runs.
+fn operator(operator: &syn::BinOp) -> &'static [&'static str] {
+    use syn::BinOp as Op;
+    match operator {
+        Op::Add(_) | Op::AddAssign(_) => &["add", "add_assign"],
+        Op::Sub(_) | Op::SubAssign(_) => &["sub", "sub_assign"],
+        Op::Mul(_) | Op::MulAssign(_) => &["mul", "mul_assign"],
+        Op::Div(_) | Op::DivAssign(_) => &["div", "div_assign"],
+        Op::Rem(_) | Op::RemAssign(_) => &["rem", "rem_assign"],
+        Op::BitAnd(_) | Op::BitAndAssign(_) => &["bitand", "bitand_assign"],
+        Op::BitOr(_) | Op::BitOrAssign(_) => &["bitor", "bitor_assign"],
+        Op::BitXor(_) | Op::BitXorAssign(_) => &["bitxor", "bitxor_assign"],
+        Op::Shl(_) | Op::ShlAssign(_) => &["shl", "shl_assign"],
+        Op::Shr(_) | Op::ShrAssign(_) => &["shr", "shr_assign"],
+        Op::Eq(_) | Op::Ne(_) => &["eq", "ne"],
+        Op::Lt(_) | Op::Le(_) | Op::Gt(_) | Op::Ge(_) => &["partial_cmp", "lt", "le", "gt", "ge"],
+        _ => &[],
     }
 }
 

@@ -140,6 +140,17 @@ impl<'w> Builder<'w> {
                         self.completed(act(*spot), called, names, &mut seen);
                     }
                 }
+                Mention::Returned { form, spot } => {
+                    let kind = self.kinds.typed(Scope::of(id.0, function), form, 0);
+                    self.conversions(act(*spot), &kind, &seen);
+                }
+                Mention::Runs { value, names, spot } => {
+                    let kind = self.kinds.of_value(id, body, value, 0);
+                    for name in *names {
+                        let methods = self.kinds.methods(&kind, name);
+                        methods.into_iter().for_each(|to| self.call_function(act(*spot), to));
+                    }
+                }
                 Mention::Type { form, spot } => {
                     let kind = self.kinds.typed(Scope::of(id.0, function), form, 0);
                     outside_names(&kind, &mut seen.outside);
@@ -221,7 +232,7 @@ impl<'w> Builder<'w> {
             Kind::Local(id, arguments) => {
                 let is_far = self.kinds.world.package_name(id.0) == "ringfence" && act.id.0 != id.0;
                 if seen.types.insert(*id) && !is_far {
-                    self.implementations(act, *id, seen);
+                    self.implementations(act, *id, seen, |_| true);
                 }
                 arguments.iter().for_each(|one| self.types(act, one, seen));
             }
@@ -233,8 +244,26 @@ impl<'w> Builder<'w> {
         }
     }
 
-    fn implementations(&mut self, act: Act<'_>, id: Id, seen: &Seen<'_>) {
+    /// Notes that conversions into a type may run, where something asks for one.
+    fn conversions(&mut self, act: Act<'_>, kind: &Kind, seen: &Seen<'_>) {
+        match kind {
+            Kind::Local(id, arguments) => {
+                self.implementations(act, *id, seen, |of| ASKED.iter().any(|(name, _)| *name == of));
+                arguments.iter().for_each(|one| self.conversions(act, one, seen));
+            }
+            Kind::Outside(_, arguments) | Kind::Tuple(arguments) => {
+                arguments.iter().for_each(|one| self.conversions(act, one, seen));
+            }
+            Kind::List(element) => self.conversions(act, element, seen),
+            Kind::Bound(_) | Kind::Dynamic(_) | Kind::Unknown => {}
+        }
+    }
+
+    fn implementations(&mut self, act: Act<'_>, id: Id, seen: &Seen<'_>, wanted: impl Fn(&str) -> bool) {
         for (of, implementation) in self.running.get(&Key::Local(id)).cloned().unwrap_or_default() {
+            if !wanted(&of) {
+                continue;
+            }
             let condition = ASKED.iter().find(|(name, _)| *name == of);
             if condition.is_some_and(|(_, methods)| !methods.iter().any(|method| seen.asked.contains(method)))
             {

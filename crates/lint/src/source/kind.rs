@@ -59,6 +59,10 @@ pub(crate) struct Kinds<'w> {
     pub(crate) implementors: HashMap<Id, Vec<Id>>,
     /// What each implementation implements, as far as it is known.
     pub(crate) traits: HashMap<Id, Found>,
+    /// The functions of implementations for every type that fits.
+    pub(crate) blanket: HashMap<&'w str, Vec<Id>>,
+    /// What a type derefs to.
+    targets: HashMap<Id, Kind>,
     variables: RefCell<HashMap<(Id, usize), Kind>>,
 }
 
@@ -77,6 +81,8 @@ impl<'w> Kinds<'w> {
             implementations: HashMap::new(),
             implementors: HashMap::new(),
             traits: HashMap::new(),
+            blanket: HashMap::new(),
+            targets: HashMap::new(),
             variables: RefCell::default(),
         };
         for (unit, one) in world.units.iter().enumerate() {
@@ -99,7 +105,19 @@ impl<'w> Kinds<'w> {
                         kinds.traits.insert((unit, number), found);
                     }
                 }
-                let Some(key) = key(&kinds.typed(scope, &implementation.form, 0)) else { continue };
+                let kind = kinds.typed(scope, &implementation.form, 0);
+                if let (Kind::Local(id, _), Some(target)) = (&kind, &implementation.target) {
+                    let target = kinds.typed(scope, target, 0);
+                    kinds.targets.insert(*id, target);
+                }
+                if matches!(kind, Kind::Bound(_)) {
+                    for function in &implementation.functions {
+                        if let Some(known) = one.functions.get(*function) {
+                            kinds.blanket.entry(&known.name).or_default().push((unit, *function));
+                        }
+                    }
+                }
+                let Some(key) = key(&kind) else { continue };
                 kinds.implementations.entry(key.clone()).or_default().push((unit, number));
                 let methods = kinds.methods.entry(key).or_default();
                 for function in &implementation.functions {

@@ -120,6 +120,17 @@ pub(crate) enum Mention {
         spot: Spot,
         manner: Manner,
     },
+    /// A type is returned: conversions into it may run.
+    Returned {
+        form: Form,
+        spot: Spot,
+    },
+    /// Functions that run without being named, when the value's type has them: of operators, loops, formatting, `Drop`.
+    Runs {
+        value: Value,
+        names: &'static [&'static str],
+        spot: Spot,
+    },
     /// A type is named: what implements traits for it may run.
     Type {
         form: Form,
@@ -241,6 +252,8 @@ pub(crate) struct Implementation {
     pub(crate) module: usize,
     pub(crate) form: Form,
     pub(crate) of: Option<Route>,
+    /// What it derefs to, when it implements `Deref`.
+    pub(crate) target: Option<Form>,
     pub(crate) generics: Vec<(String, Vec<Route>)>,
     pub(crate) functions: Vec<usize>,
     pub(crate) spot: Spot,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
+use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::{Expr, Token};
 
@@ -14,6 +15,9 @@ use super::body::BodyReader;
 use super::form;
 use super::model::{Manner, Mention, Route, Value};
 use crate::Effect;
+
+/// Macros that write nothing as text.
+const SILENT: &[&str] = &["matches", "vec"];
 
 /// Macros that expand to nothing that runs.
 const INERT: &[&str] = &[
@@ -51,11 +55,30 @@ impl BodyReader<'_, '_> {
         self.mention(Mention::Macro { route, names, spot });
         if let Ok(parts) = Parser::parse2(expressions, one.tokens.clone()) {
             parts.iter().for_each(|expression| self.visit_expr(expression));
+            if !SILENT.contains(&name.as_str()) {
+                parts.iter().for_each(|part| self.shown(part));
+            }
         } else if let Ok(statements) = Parser::parse2(syn::Block::parse_within, one.tokens.clone()) {
             let block = syn::Block { brace_token: syn::token::Brace::default(), stmts: statements };
             self.visit_block(&block);
         } else {
             self.tokens(one.tokens.clone());
+        }
+    }
+
+    /// Notes that a value may be written as text, and the variables that a text names in braces.
+    fn shown(&mut self, part: &Expr) {
+        let value = self.value(part, 0);
+        self.runs(value, &["fmt"], part.span());
+        if let Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = part {
+            let text_value = text.value();
+            for piece in text_value.split('{').skip(1) {
+                let name: String =
+                    piece.chars().take_while(|one| one.is_alphanumeric() || *one == '_').collect();
+                if let Some(number) = self.local(&name) {
+                    self.runs(Value::Local(number), &["fmt"], text.span());
+                }
+            }
         }
     }
 
@@ -298,4 +321,24 @@ pub(crate) fn functions(tokens: TokenStream) -> Vec<(proc_macro2::Ident, TokenSt
         }
     }
     found
+}
+
+/// Says whether a macro defines functions by names that it is given: `fn $name`.
+pub(crate) fn makes_functions(tokens: &TokenStream) -> bool {
+    let mut open = vec![tokens.clone()];
+    while let Some(tokens) = open.pop() {
+        let mut is_next = false;
+        for token in tokens {
+            match token {
+                TokenTree::Punct(mark) if mark.as_char() == '$' && is_next => return true,
+                TokenTree::Ident(ident) => is_next = ident == "fn",
+                TokenTree::Group(group) => {
+                    open.push(group.stream());
+                    is_next = false;
+                }
+                _ => is_next = false,
+            }
+        }
+    }
+    false
 }
