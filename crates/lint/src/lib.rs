@@ -8,6 +8,7 @@ mod analysis;
 mod dynamic;
 mod effect;
 pub mod python;
+pub mod script;
 
 pub use analysis::{Analysis, FunctionKind, Hop, MAX_HOPS, Package, Place, Use, Verdict, shortened};
 pub use dynamic::ScriptError;
