@@ -1,7 +1,6 @@
 //! The engines over source trees: which functions do what, as the names of the functions say.
 
 #![expect(
-    clippy::indexing_slicing,
     clippy::print_stderr,
     clippy::print_stdout,
     clippy::unwrap_used,
