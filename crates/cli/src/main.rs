@@ -5,6 +5,7 @@ mod book;
 mod commands;
 mod error;
 mod exposed;
+mod held;
 mod import;
 mod install;
 mod interrupt;
@@ -60,6 +61,8 @@ enum Command {
     Idempotency(commands::idempotency::IdempotencyArgs),
     Import(commands::import::ImportArgs),
     Install(commands::install::InstallArgs),
+    Lint(commands::lint::LintArgs),
+    Manifest(commands::manifest::ManifestArgs),
     Pins(commands::pins::PinsArgs),
     Run(Box<commands::run::RunArgs>),
     Scan(commands::scan::ScanArgs),
@@ -93,6 +96,11 @@ fn main() -> ExitCode {
         Command::Idempotency(args) => commands::idempotency::run(&args, &mut out),
         Command::Import(args) => commands::import::run(&args, &place, &mut out),
         Command::Install(args) => commands::install::run(&args, &place, &mut out),
+        Command::Lint(args) => match commands::lint::run(&args, &place) {
+            Ok(code) => return ExitCode::from(code),
+            Err(error) => Err(error),
+        },
+        Command::Manifest(args) => commands::manifest::run(&args, &place, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
         Command::Run(args) => match commands::run::run(&args, &place, &mut out) {
             Ok(commands::run::Ran::Child(code)) => return ExitCode::from(code),

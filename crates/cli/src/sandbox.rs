@@ -34,15 +34,10 @@ pub(crate) fn selector() -> Selector {
     Selector::new(std::env::current_exe().unwrap_or_default(), private_folder())
 }
 
-/// Where this user keeps what can be lost: the cache folder, or one of our own where there is no home.
+/// Where this user keeps what can be lost.
 pub(crate) fn private_folder() -> PathBuf {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-    let user = std::fs::metadata("/proc/self").map_or(0, |own| std::os::unix::fs::MetadataExt::uid(&own));
-    cache.filter(|cache| cache.parent().is_some_and(|home| home.is_dir())).map_or_else(
-        || std::env::temp_dir().join(format!("ringfence-{user}")),
-        |cache| cache.join("ringfence"),
-    )
+    let variable = |name: &str| std::env::var_os(name);
+    ringfence::sandbox::private_folder(variable("XDG_CACHE_HOME"), variable("HOME"), &std::env::temp_dir())
 }
 
 /// Begins to make a sandbox's namespaces when the command line looks like `run`, while it is being read.
@@ -58,12 +53,7 @@ pub(crate) fn begin_early() {
 
 /// Becomes the command, when this program was started as an inner stage. Returns the exit code only when that failed.
 pub(crate) fn inner_stage() -> Option<ExitCode> {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next()? != inner::ARGUMENT {
-        return None;
-    }
-    let descriptor = arguments.next().and_then(|number| number.into_string().ok()).unwrap_or_default();
-    let error = inner::enter(&descriptor);
-    let _told = writeln!(std::io::stderr().lock(), "{}{error}", inner::FAILED_WORD);
+    let said = inner::stage(std::env::args_os().skip(1))?;
+    let _told = writeln!(std::io::stderr().lock(), "{said}");
     Some(ExitCode::from(inner::FAILED))
 }

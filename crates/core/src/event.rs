@@ -38,6 +38,8 @@ pub struct Record {
     pub(crate) personality: Option<Arc<str>>,
     /// The digest of that personality.
     pub(crate) policy: Arc<str>,
+    /// The hash of the manifest that was in force.
+    pub(crate) manifest: Option<Arc<str>>,
     pub(crate) trail: Trail,
 }
 
@@ -136,6 +138,9 @@ impl Record {
         map.serialize_entry("proposer", &*self.proposer)?;
         map.serialize_entry("personality", &self.personality.as_deref())?;
         map.serialize_entry("policy_digest", &*self.policy)?;
+        if let Some(manifest) = &self.manifest {
+            map.serialize_entry("manifest", &**manifest)?;
+        }
         if let Some((key, fence)) = &self.trail.key {
             map.serialize_entry("idempotency_key", key)?;
             map.serialize_entry("fence", fence)?;

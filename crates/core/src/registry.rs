@@ -27,6 +27,7 @@ use crate::digest::digest;
 use crate::event::{Event, Observer, Record};
 use crate::gate::GateMode;
 use crate::handle::ScopedEnvironment;
+use crate::in_force::InForce;
 use crate::interceptor::Interceptor;
 use crate::network::{Live, LiveCall};
 use crate::outcome::Outcome;
@@ -127,6 +128,7 @@ pub(crate) struct Parts {
     pub(crate) deadline: Duration,
     pub(crate) refuses_gaps: bool,
     pub(crate) pins: Option<Pins>,
+    pub(crate) in_force: InForce,
     pub(crate) live: Live,
     /// Personalities that were put in force and are not in the audit yet: they go before the next entry.
     pub(crate) policies: Mutex<Vec<PolicyChange>>,
@@ -186,6 +188,7 @@ impl Parts {
             at: self.clock.now(),
             personality: personality.id.as_deref().map(Arc::from),
             digest: digest(personality).unwrap_or_default(),
+            manifest: self.in_force.hash.clone(),
             start,
             version: env!("CARGO_PKG_VERSION"),
         };
@@ -241,7 +244,7 @@ impl Registry {
     /// See [`RegistrationError`].
     pub fn register_shared(&self, tool: &Arc<dyn Tool>) -> Result<Vec<Gap>, RegistrationError> {
         let name = tool.declaration().name.clone();
-        let registered = Registered::new(Arc::clone(tool), self.parts.pins.as_ref());
+        let registered = Registered::new(Arc::clone(tool), self.parts.pins.as_ref(), &self.parts.in_force);
         let registered = Arc::new(registered.map_err(|mut gaps| {
             gaps.extend(validate_registration(tool.declaration(), &self.policy().personality));
             RegistrationError::Gaps(gaps)
@@ -441,7 +444,9 @@ impl Registry {
         about: Value,
     ) -> Result<(), String> {
         let at = self.parts.clock.now();
-        let step = ServerStep { at, run: Arc::clone(run.id()), server: server.to_owned(), step, about };
+        let manifest = self.parts.in_force.hash.clone();
+        let run = Arc::clone(run.id());
+        let step = ServerStep { at, run, manifest, server: server.to_owned(), step, about };
         self.parts.append(std::iter::once(AuditEntry::Server(&step))).await
     }
 

@@ -26,7 +26,7 @@ pub struct Verdict {
     /// Where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// What it does: at most one way for each effect and for each of mediated or not, in the order of [`Effect::ALL`].
+    /// What it does: one way for each effect, whose code does it and whether a handle mediates, in the order of [`Effect::ALL`].
     pub uses: Vec<Use>,
 }
 
@@ -109,6 +109,29 @@ impl Package {
     pub fn id(&self) -> String {
         format!("{}@{}", self.name, self.version)
     }
+}
+
+/// Returns what several functions do, each effect of each package once, with the shortest way.
+pub fn joined<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Vec<Use> {
+    let mut uses: Vec<Use> = Vec::new();
+    for one in verdicts.flat_map(|verdict| &verdict.uses) {
+        let same = |known: &&mut Use| {
+            (known.effect, known.mediated, &known.package) == (one.effect, one.mediated, &one.package)
+        };
+        match uses.iter_mut().find(same) {
+            Some(known) => {
+                let is_new = |literal: &&String| !known.literals.contains(literal);
+                let new: Vec<String> = one.literals.iter().filter(is_new).cloned().collect();
+                known.literals.extend(new);
+                if one.way.len() < known.way.len() {
+                    known.way.clone_from(&one.way);
+                }
+            }
+            None => uses.push(one.clone()),
+        }
+    }
+    uses.sort_by(|one, other| (one.effect, &one.package).cmp(&(other.effect, &other.package)));
+    uses
 }
 
 /// Leaves out the middle of a way that is too long.

@@ -4,6 +4,7 @@
 //! mounts noexec where it was given the right to, gives up everything, restricts itself by Landlock, limits and seccomp,
 //! and becomes the command. If any of that fails, it says which step and exits; the command never runs.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,17 @@ pub const FAILED: u8 = 125;
 
 /// What an inner stage that failed says first.
 pub const FAILED_WORD: &str = "ringfence inner stage: ";
+
+/// Becomes the command, when these arguments (without the program's own name) are those of an inner stage. Returns what to say
+/// before exiting with [`FAILED`], only when that failed.
+pub fn stage(arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
+    let mut arguments = arguments.into_iter();
+    if arguments.next()? != ARGUMENT {
+        return None;
+    }
+    let descriptor = arguments.next().and_then(|number| number.into_string().ok()).unwrap_or_default();
+    Some(format!("{FAILED_WORD}{}", enter(&descriptor)))
+}
 
 /// The rest of a plan, as it is passed to the inner stage.
 #[derive(Debug, Deserialize, Serialize)]

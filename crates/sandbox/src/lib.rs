@@ -53,7 +53,7 @@ pub use report::{Capture, Ending, Quarantined, Report, Usage};
 pub use sandbox::Sandbox;
 pub use seccomp::{Architecture, Instruction, Profile, program as seccomp_program};
 #[cfg(target_os = "linux")]
-pub use select::{Choice, Selector};
+pub use select::{Choice, Selector, private_folder};
 pub use spec::{Access, Spec, Tree, default_limits};
 pub use step::Step;
 /// Gives back the pages of this program's own code that were only needed to start: for programs that then stay for long.

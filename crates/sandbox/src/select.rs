@@ -1,5 +1,6 @@
 //! Choosing a backend by trying it, once per boot and policy.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,18 @@ use crate::backend::{Backend, Bwrap, Firejail, Native};
 use crate::error::SandboxError;
 use crate::probe::probe;
 use crate::sandbox::Sandbox;
+
+/// Returns where a user keeps what can be lost: the cache folder (`XDG_CACHE_HOME`, or `.cache` in `HOME`), or one of our own in the
+/// scratch space where there is no home.
+pub fn private_folder(cache: Option<OsString>, home: Option<OsString>, scratch: &Path) -> PathBuf {
+    let absolute =
+        |value: Option<OsString>| value.map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
+    let cache = absolute(cache).or_else(|| Some(absolute(home)?.join(".cache")));
+    let user = std::fs::metadata("/proc/self").map_or(0, |own| own.uid());
+    cache
+        .filter(|cache| cache.parent().is_some_and(Path::is_dir))
+        .map_or_else(|| scratch.join(format!("ringfence-{user}")), |cache| cache.join("ringfence"))
+}
 
 /// Which backend is wanted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

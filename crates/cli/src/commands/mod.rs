@@ -13,6 +13,8 @@ pub(crate) mod gateway;
 pub(crate) mod idempotency;
 pub(crate) mod import;
 pub(crate) mod install;
+pub(crate) mod lint;
+pub(crate) mod manifest;
 pub(crate) mod pins;
 pub(crate) mod run;
 pub(crate) mod scan;

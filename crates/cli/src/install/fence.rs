@@ -27,26 +27,28 @@ const AUTHORITIES: &[&str] = &[
 
 /// What a step runs, and what it may touch beside the platform: one folder to write, some to read.
 #[derive(Debug)]
-pub(super) struct Step<'a> {
+pub(crate) struct Step<'a> {
     /// What it is called in a message: `the install`.
-    pub(super) name: &'static str,
-    pub(super) package: &'a str,
-    pub(super) program: &'a Path,
-    pub(super) arguments: Vec<OsString>,
+    pub(crate) name: &'static str,
+    pub(crate) package: &'a str,
+    pub(crate) program: &'a Path,
+    pub(crate) arguments: Vec<OsString>,
     /// The folder that it may write to, and starts in.
-    pub(super) folder: &'a Path,
-    pub(super) readable: Vec<PathBuf>,
+    pub(crate) folder: &'a Path,
+    pub(crate) readable: Vec<PathBuf>,
+    /// Folders beside its own that it may write to.
+    pub(crate) kept: Vec<PathBuf>,
     /// Whether it may start what it has just written, as making a virtual environment does.
-    pub(super) starts_own: bool,
-    pub(super) variables: Vec<(&'static str, OsString)>,
-    pub(super) network: Option<&'a NetworkGrant>,
+    pub(crate) starts_own: bool,
+    pub(crate) variables: Vec<(&'static str, OsString)>,
+    pub(crate) network: Option<&'a NetworkGrant>,
     /// When the time of the whole install is up.
-    pub(super) until: Instant,
+    pub(crate) until: Instant,
 }
 
 impl Step<'_> {
     /// Runs it. What it writes is read only when it fails.
-    pub(super) fn run(self) -> Result<(), InstallError> {
+    pub(crate) fn run(self) -> Result<(), InstallError> {
         let refused =
             |error| InstallError::Refused { step: self.name, package: self.package.to_owned(), error };
         let left = self.until.saturating_duration_since(Instant::now());
@@ -63,6 +65,9 @@ impl Step<'_> {
             .directory(self.folder)
             .variable("HOME", self.folder.join(".home"))
             .variable("LANG", "C.UTF-8");
+        for path in &self.kept {
+            spec = spec.tree(path, Access::WRITE);
+        }
         for path in &self.readable {
             spec = spec.tree(path, Access::EXECUTE);
         }
@@ -174,6 +179,7 @@ mod tests {
                 arguments: vec!["60".into()],
                 folder: &own,
                 readable: Vec::new(),
+                kept: Vec::new(),
                 starts_own: false,
                 variables: Vec::new(),
                 network: None,

@@ -24,6 +24,7 @@ use ringfence::sandbox::{SandboxError, SearchPath};
 use crate::book::{Lock, private_folder, unique_beside};
 use crate::error::CommandError;
 
+pub(crate) use fence::Step;
 pub(crate) use own::{is_fit, own_install};
 pub(crate) use record::Record;
 pub(crate) use spelling::{Install, Kind};

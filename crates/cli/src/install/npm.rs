@@ -30,6 +30,7 @@ pub(super) fn install(
         arguments,
         folder,
         readable,
+        kept: Vec::new(),
         starts_own: false,
         variables: vec![("npm_config_cache", folder.join(".npm-cache").into())],
         network: Some(&source.grant),

@@ -29,6 +29,7 @@ pub(super) fn install(
         arguments,
         folder,
         readable: readable.clone(),
+        kept: Vec::new(),
         starts_own,
         variables: Vec::new(),
         network,

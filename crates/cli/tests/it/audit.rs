@@ -154,6 +154,7 @@ fn an_export_of_several_pages_is_whole() {
             at: std::time::Duration::from_millis(number),
             personality: Some(format!("p{number}").into()),
             digest: String::new(),
+            manifest: None,
             start: true,
             version: "0",
         };

@@ -17,6 +17,7 @@ mod idempotency;
 mod import;
 mod install;
 mod layers;
+mod manifest;
 mod network;
 mod notify;
 mod office;

@@ -57,6 +57,9 @@ pub struct ApprovalStep {
     pub call: Option<u64>,
     /// The run.
     pub run: Arc<str>,
+    /// The hash of the manifest that was in force, where one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<Arc<str>>,
     /// The tool.
     pub tool: String,
     /// What was asked about.
@@ -133,6 +136,9 @@ pub struct ServerStep {
     pub at: Duration,
     /// The run of the session that it was started for.
     pub run: Arc<str>,
+    /// The hash of the manifest that was in force, where one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<Arc<str>>,
     /// What the operator calls it.
     pub server: String,
     /// `started`, `ended`, `connection`, `accepted` or `withheld`.
@@ -151,6 +157,9 @@ pub struct PolicyChange {
     pub personality: Option<Arc<str>>,
     /// SHA-256 over the personality.
     pub digest: String,
+    /// The hash of the manifest that was in force, where one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<Arc<str>>,
     /// Whether the registry has just been made.
     pub start: bool,
     /// The version of this library.
@@ -222,6 +231,7 @@ impl AuditEntry<'_> {
                     at_ms: in_millis(record.at),
                     call: record.call,
                     run: &record.run,
+                    manifest: record.manifest.as_deref(),
                     tool: &record.tool,
                     evidence,
                 };
@@ -262,6 +272,8 @@ struct ConnectionBody<'a> {
     at_ms: u64,
     call: u64,
     run: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    manifest: Option<&'a str>,
     tool: &'a str,
     #[serde(flatten)]
     evidence: &'a Evidence,

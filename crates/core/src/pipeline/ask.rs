@@ -135,6 +135,7 @@ impl Question<'_> {
             at: self.parts.clock.now(),
             call: Some(self.call),
             run: Arc::clone(&self.request.run),
+            manifest: self.parts.in_force.hash.clone(),
             tool: self.request.tool.to_string(),
             digest: self.request.digest.clone(),
             step,

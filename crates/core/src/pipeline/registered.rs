@@ -13,6 +13,7 @@ use super::output::cleaned_text;
 use crate::backend::Backends;
 use crate::digest::digest;
 use crate::handle::ScopedEnvironment;
+use crate::in_force::InForce;
 use crate::pin::{Change, PinStatus, Pins, summed_up};
 use crate::schema::Schema;
 use crate::tool::Tool;
@@ -45,10 +46,16 @@ pub struct Quarantine {
 
 impl Registered {
     /// Takes a tool in. What is wrong with it is returned all at once.
-    pub(crate) fn new(tool: Arc<dyn Tool>, pins: Option<&Pins>) -> Result<Self, Vec<Gap>> {
+    pub(crate) fn new(
+        tool: Arc<dyn Tool>,
+        pins: Option<&Pins>,
+        in_force: &InForce,
+    ) -> Result<Self, Vec<Gap>> {
         let mut registered = Self::judged(tool, None)?;
-        registered.quarantine =
-            quarantine(registered.tool.declaration(), &registered.digest, &registered.scan, pins);
+        let declaration = registered.tool.declaration();
+        registered.quarantine = in_force
+            .quarantine(&declaration.name)
+            .or_else(|| quarantine(declaration, &registered.digest, &registered.scan, pins));
         Ok(registered)
     }
 

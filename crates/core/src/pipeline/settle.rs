@@ -184,6 +184,7 @@ fn record(
         proposer: Arc::clone(desk.run.proposer()),
         personality: desk.policy.personality_id.clone(),
         policy: Arc::clone(&desk.policy.digest),
+        manifest: desk.parts.in_force.hash.clone(),
         trail: Trail::default(),
     }
 }

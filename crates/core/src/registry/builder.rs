@@ -11,6 +11,7 @@ use crate::audit::AuditSink;
 use crate::backend::Backends;
 use crate::event::Observer;
 use crate::gate::GateMode;
+use crate::in_force::InForce;
 use crate::interceptor::Interceptor;
 use crate::network::Live;
 use crate::pin::Pins;
@@ -33,6 +34,7 @@ pub struct RegistryBuilder {
     deadline: Option<Duration>,
     on_gaps: OnGaps,
     pins: Option<Pins>,
+    in_force: InForce,
 }
 
 impl RegistryBuilder {
@@ -115,6 +117,13 @@ impl RegistryBuilder {
         self
     }
 
+    /// Sets the manifest that it works under: its hash goes into every record, and tools that go beyond what was accepted are
+    /// quarantined.
+    pub fn manifest(mut self, in_force: InForce) -> Self {
+        self.in_force = in_force;
+        self
+    }
+
     /// Builds the registry, without tools.
     pub fn build(self) -> Registry {
         let parts = Parts {
@@ -130,6 +139,7 @@ impl RegistryBuilder {
             deadline: self.deadline.unwrap_or(Duration::from_secs(30)),
             refuses_gaps: self.on_gaps == OnGaps::Refuse,
             pins: self.pins,
+            in_force: self.in_force,
             live: Live::default(),
             policies: Mutex::default(),
         };

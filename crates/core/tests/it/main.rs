@@ -14,6 +14,7 @@ mod bounds;
 mod constraint;
 mod envelope;
 mod idempotency;
+mod in_force;
 mod interceptor;
 mod lost_answer;
 mod network;

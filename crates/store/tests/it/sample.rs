@@ -26,6 +26,7 @@ pub(crate) fn step(run: &str, call: u64) -> ApprovalStep {
         at: Duration::from_millis(1_000 + call),
         call: Some(call),
         run: run.into(),
+        manifest: None,
         tool: "pay".into(),
         digest: "00".into(),
         step: "asked",

@@ -177,6 +177,7 @@ impl FiledRequest {
             at,
             call: None,
             run: self.request.run.clone(),
+            manifest: None,
             tool: self.request.tool.to_string(),
             digest: self.request.digest.clone(),
             step: word.step(),

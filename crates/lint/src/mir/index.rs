@@ -1,0 +1,462 @@
+//! Every item of every crate, under the names by which others reach it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Unit;
+use super::head::{Head, Heads, Inside};
+use super::path::{Path, Type};
+use super::runs::Traits;
+use super::source::is_parameter;
+use super::summary::{Block, Item, Summary};
+
+/// An item of the program, by its number.
+pub(super) type Node = u32;
+
+/// A name, by its number.
+pub(super) type Name = u32;
+
+/// An item with its crate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry<'a> {
+    pub(super) unit: usize,
+    pub(super) item: &'a Item,
+    pub(super) name: &'a str,
+}
+
+/// A method or constant in an impl of a trait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Method {
+    /// The trait; absent if it could not be read, then it may be any.
+    pub(super) of: Option<Name>,
+    /// Which trait of the standard library it may be.
+    pub(super) standard: Traits,
+    /// Whether it may be a trait of the program.
+    pub(super) program: bool,
+    pub(super) name: Name,
+    pub(super) node: Node,
+}
+
+/// All items.
+#[derive(Debug)]
+pub(super) struct Index<'a> {
+    pub(super) units: &'a [Unit],
+    pub(super) summaries: &'a [Summary],
+    pub(super) heads: Heads<'a>,
+    pub(super) entries: Vec<Entry<'a>>,
+    names: HashMap<String, Name>,
+    /// Items outside impls: by crate and path, by the last two names, by the last name.
+    plain: HashMap<(usize, String), Vec<Node>>,
+    pairs: HashMap<(Name, Name), Vec<Node>>,
+    last: HashMap<(usize, Name), Vec<Node>>,
+    pub(super) inherent: HashMap<(Head, Name), Vec<Node>>,
+    pub(super) methods: HashMap<Head, Vec<Method>>,
+    by_trait: HashMap<(Option<Name>, Name), Vec<(Head, Node)>>,
+    blanket: HashMap<(Option<Name>, Name), Vec<Node>>,
+    with_trait: HashMap<Name, Vec<Head>>,
+    pub(super) closures: HashMap<&'a str, Vec<Node>>,
+    pub(super) children: Vec<Vec<Node>>,
+    /// The type and trait of each item in an impl, for its name.
+    pub(super) subjects: HashMap<Node, (Head, Option<&'a str>)>,
+    pub(super) parts: HashMap<Head, Vec<Head>>,
+    pub(super) associated: HashMap<Head, Vec<Head>>,
+    pub(super) exported: HashMap<&'a str, Vec<Node>>,
+    traits: Vec<HashSet<&'a str>>,
+}
+
+impl<'a> Index<'a> {
+    pub(super) fn new(units: &'a [Unit], summaries: &'a [Summary]) -> Self {
+        let mut index = Self {
+            units,
+            summaries,
+            heads: Heads::new(units, summaries),
+            entries: Vec::new(),
+            names: HashMap::new(),
+            plain: HashMap::new(),
+            pairs: HashMap::new(),
+            last: HashMap::new(),
+            inherent: HashMap::new(),
+            methods: HashMap::new(),
+            by_trait: HashMap::new(),
+            blanket: HashMap::new(),
+            with_trait: HashMap::new(),
+            closures: HashMap::new(),
+            children: Vec::new(),
+            subjects: HashMap::new(),
+            parts: HashMap::new(),
+            associated: HashMap::new(),
+            exported: HashMap::new(),
+            traits: summaries
+                .iter()
+                .map(|summary| summary.source.traits.iter().map(|word| summary.text(*word)).collect())
+                .collect(),
+        };
+        for (unit, summary) in summaries.iter().enumerate() {
+            index.add(unit, summary);
+        }
+        index
+    }
+
+    fn add(&mut self, unit: usize, summary: &'a Summary) {
+        let mut named: HashMap<&str, Vec<Node>> = HashMap::new();
+        let mut orphans = Vec::new();
+        for item in &summary.items {
+            let node = Node::try_from(self.entries.len()).unwrap_or(Node::MAX);
+            let name = summary.text(item.name);
+            self.entries.push(Entry { unit, item, name });
+            self.children.push(Vec::new());
+            match parent(name) {
+                // The same name comes more than once where a macro makes several impls: the nearest before is the parent.
+                Some(parent) => match named.get(parent).and_then(|nodes| nodes.last()) {
+                    Some(parent) => self.adopt(*parent, node),
+                    None => orphans.push((parent, node)),
+                },
+                None => match item.block.and_then(|block| summary.blocks.get(block as usize)) {
+                    Some(block) if is_member(name) => self.member(unit, summary, block, node),
+                    _ => self.outside(unit, name, node),
+                },
+            }
+            if let Some(Type::Closure(place)) =
+                item.inputs.first().map(|word| closure_of(summary.text(*word)))
+            {
+                self.closures.entry(place).or_default().push(node);
+            }
+            named.entry(name).or_default().push(node);
+        }
+        for (parent, node) in orphans {
+            for parent in named.get(parent).cloned().unwrap_or_default() {
+                self.adopt(parent, node);
+            }
+        }
+        self.contents(unit, summary);
+        for (linked, name) in &summary.source.exported {
+            let name = summary.text(*name);
+            let nodes = named
+                .iter()
+                .filter(|(path, _)| path.rsplit("::").next() == Some(name))
+                .flat_map(|(_, nodes)| nodes.clone());
+            self.exported.entry(summary.text(*linked)).or_default().extend(nodes);
+        }
+    }
+
+    fn adopt(&mut self, parent: Node, child: Node) {
+        if let Some(children) = self.children.get_mut(parent as usize) {
+            children.push(child);
+        }
+        // A closure of a method is shown with the type of the method.
+        if let Some(subject) = self.subjects.get(&parent).copied() {
+            self.subjects.insert(child, subject);
+        }
+    }
+
+    /// Notes an item outside impls.
+    fn outside(&mut self, unit: usize, name: &'a str, node: Node) {
+        let mut back = name.rsplit("::");
+        let last = self.name(back.next().unwrap_or(""));
+        if let Some(before) = back.next().filter(|before| !before.is_empty()) {
+            let before = self.name(before);
+            self.pairs.entry((before, last)).or_default().push(node);
+        }
+        self.last.entry((unit, last)).or_default().push(node);
+        self.plain.entry((unit, name.to_owned())).or_default().push(node);
+    }
+
+    /// Notes an item of an impl.
+    fn member(&mut self, unit: usize, summary: &'a Summary, block: &'a Block, node: Node) {
+        let Some(entry) = self.entries.get(node as usize).copied() else { return };
+        let name = self.name(entry.name.rsplit("::").next().unwrap_or(""));
+        let heads = self.subject(unit, summary, block, entry);
+        let of_text = block.of.map(|word| Path::read(summary.text(word)));
+        let inherent = block.known && block.of.is_none();
+        let of_tail = of_text.as_ref().map(Path::tail);
+        let of = of_tail.map(|tail| self.name(tail));
+        if let Some(head) = heads.as_ref().and_then(|heads| heads.first()) {
+            self.subjects.insert(node, (*head, of_tail));
+        }
+        if inherent {
+            for head in heads.unwrap_or_default() {
+                self.inherent.entry((head, name)).or_default().push(node);
+            }
+            return;
+        }
+        let own_trait =
+            of_tail.is_some_and(|tail| self.traits.get(unit).is_some_and(|traits| traits.contains(tail)));
+        let written_standard = of_text.as_ref().is_some_and(|path| {
+            path.segments.len() > 1
+                && matches!(
+                    path.segments.first().map(|first| first.name),
+                    Some("std" | "core" | "alloc" | "fmt" | "io" | "ops" | "iter" | "error" | "cmp" | "hash")
+                )
+        });
+        let standard = match of_tail {
+            Some(_) if own_trait && !written_standard => Traits::NONE,
+            Some(tail) => Traits::one(tail),
+            None => Traits::with_method(entry.name.rsplit("::").next().unwrap_or("")),
+        };
+        let program = of_tail.is_none_or(|tail| {
+            self.heads.below.get(unit).is_some_and(|below| {
+                below.iter().any(|below| self.traits.get(*below).is_some_and(|traits| traits.contains(tail)))
+            })
+        }) || standard.is_empty();
+        let Some(heads) = heads else {
+            self.blanket.entry((of, name)).or_default().push(node);
+            return;
+        };
+        for head in heads {
+            self.methods.entry(head).or_default().push(Method { of, standard, program, name, node });
+            self.by_trait.entry((of, name)).or_default().push((head, node));
+            if let Some(of) = of.filter(|_| program) {
+                let types = self.with_trait.entry(of).or_default();
+                if types.last() != Some(&head) && !types.contains(&head) {
+                    types.push(head);
+                }
+            }
+        }
+    }
+
+    /// Finds the type of an impl: `None` if it is a parameter, so that the impl is for every type.
+    fn subject(
+        &mut self,
+        unit: usize,
+        summary: &'a Summary,
+        block: &'a Block,
+        entry: Entry<'a>,
+    ) -> Option<Vec<Head>> {
+        let receiver = entry
+            .item
+            .inputs
+            .first()
+            .filter(|_| entry.item.method)
+            .map(|word| Type::read(summary.text(*word)));
+        let Some(text) = block.subject.map(|word| summary.text(word)) else {
+            return self.made_subject(unit, summary, receiver, entry);
+        };
+        let parameters: Vec<&str> = block.parameters.iter().map(|word| summary.text(*word)).collect();
+        if is_parameter(text, &parameters) {
+            return None;
+        }
+        let written = Type::read(text);
+        let Type::Path(path) = written.behind() else {
+            return Some(
+                self.heads
+                    .inside(unit, written.behind(), Inside::Mentioned)
+                    .heads
+                    .into_iter()
+                    .take(1)
+                    .collect(),
+            );
+        };
+        // The compiler's own name for the type is better than the one that is written.
+        let signature =
+            entry.item.inputs.iter().chain([&entry.item.output]).map(|word| Type::read(summary.text(*word)));
+        for ty in receiver.into_iter().chain(signature) {
+            if let Some(full) = find(&ty, path.tail()) {
+                let named = self.heads.named(unit, full);
+                if !named.heads.is_empty() {
+                    return Some(named.heads.clone());
+                }
+            }
+        }
+        let module =
+            entry.name.split("::<impl at").next().filter(|module| !module.starts_with('<')).unwrap_or("");
+        Some(self.heads.written(unit, module, path))
+    }
+
+    /// Finds the type of an impl that a macro or a derive made.
+    fn made_subject(
+        &mut self,
+        unit: usize,
+        summary: &'a Summary,
+        receiver: Option<Type<'a>>,
+        entry: Entry<'a>,
+    ) -> Option<Vec<Head>> {
+        if let Some(receiver) = receiver {
+            let mut ty = receiver.behind().clone();
+            while let Type::Path(path) = &ty
+                && path.tail() == "Pin"
+                && let Some(inner) = path.segments.last().and_then(|segment| segment.args.first())
+            {
+                ty = inner.behind().clone();
+            }
+            if let Type::Path(path) = &ty {
+                let named = self.heads.named(unit, path);
+                if named.parameter {
+                    return None;
+                }
+                let mut heads = named.heads.clone();
+                if matches!(path.tail(), "Box" | "Rc" | "Arc")
+                    && let Some(Type::Path(inner)) =
+                        path.segments.last().and_then(|segment| segment.args.first())
+                {
+                    heads.extend(&self.heads.named(unit, inner).heads);
+                }
+                return Some(heads);
+            }
+            return Some(self.heads.inside(unit, &ty, Inside::Mentioned).heads);
+        }
+        let mut heads =
+            self.heads.inside(unit, &Type::read(summary.text(entry.item.output)), Inside::Mentioned).heads;
+        for word in &entry.item.inputs {
+            heads.extend(self.heads.inside(unit, &Type::read(summary.text(*word)), Inside::Mentioned).heads);
+        }
+        Some(heads)
+    }
+
+    /// Notes what the types of a crate are made of.
+    fn contents(&mut self, unit: usize, summary: &'a Summary) {
+        for (made, part) in &summary.parts {
+            let made = Type::read(summary.text(*made));
+            let mut outer = Vec::new();
+            let mut given = Vec::new();
+            match &made {
+                Type::Closure(place) => outer.push(self.heads.head(format!("closure:{place}"))),
+                Type::Path(path) if !super::head::is_standard(path) => {
+                    outer.extend(&self.heads.named(unit, path).heads);
+                    // The path of a variant is that of its type with one more name.
+                    let mut shorter = path.clone();
+                    shorter.segments.pop();
+                    if !shorter.segments.is_empty() {
+                        outer.extend(&self.heads.named(unit, &shorter).heads);
+                    }
+                    let mut found = super::head::Found::default();
+                    self.heads.arguments(unit, path, Inside::Mentioned, &mut found);
+                    given = found.heads;
+                }
+                _ => continue,
+            }
+            let inner = self.heads.inside(unit, &Type::read(summary.text(*part)), Inside::Owned).heads;
+            for outer in outer {
+                let list = self.parts.entry(outer).or_default();
+                for head in &inner {
+                    if *head != outer && !given.contains(head) && !list.contains(head) {
+                        list.push(*head);
+                    }
+                }
+            }
+        }
+        for (subject, found) in &summary.source.associated {
+            let (Type::Path(subject), found) =
+                (Type::read(summary.text(*subject)).behind().clone(), Type::read(summary.text(*found)))
+            else {
+                continue;
+            };
+            let Type::Path(found) = found.behind() else { continue };
+            let values = self.heads.written(unit, "", found);
+            for head in self.heads.written(unit, "", &subject) {
+                self.associated.entry(head).or_default().extend(values.iter().copied());
+            }
+        }
+    }
+
+    /// Returns the number of a name.
+    pub(super) fn name(&mut self, text: &str) -> Name {
+        if let Some(name) = self.names.get(text) {
+            return *name;
+        }
+        let name = Name::try_from(self.names.len()).unwrap_or(Name::MAX);
+        self.names.insert(text.to_owned(), name);
+        name
+    }
+
+    /// Returns the items of a crate with that very path outside impls.
+    pub(super) fn exact(&self, unit: usize, path: &str) -> &[Node] {
+        self.plain.get(&(unit, path.to_owned())).map_or(&[], |nodes| nodes)
+    }
+
+    /// Returns the items of a crate whose last name it is, outside impls.
+    pub(super) fn with_last(&self, unit: usize, name: Name) -> &[Node] {
+        self.last.get(&(unit, name)).map_or(&[], |nodes| nodes)
+    }
+
+    /// Returns what a trait itself says for a method.
+    pub(super) fn default_of(&self, of: Name, method: Name) -> &[Node] {
+        self.pairs.get(&(of, method)).map_or(&[], |nodes| nodes)
+    }
+
+    /// Returns the methods of all types that have a trait, those of impls whose trait could not be read among them.
+    pub(super) fn implementors(&self, of: Name, method: Name) -> impl Iterator<Item = (Head, Node)> {
+        [Some(of), None]
+            .into_iter()
+            .flat_map(move |of| self.by_trait.get(&(of, method)).into_iter().flatten().copied())
+    }
+
+    /// Returns the types that have a trait.
+    pub(super) fn types_with(&self, of: Name) -> Vec<Head> {
+        self.with_trait.get(&of).cloned().unwrap_or_default()
+    }
+
+    /// Says whether a type is an object of a trait.
+    pub(super) fn is_object_of(&mut self, head: Head, of: Name) -> bool {
+        self.object(head) == Some(of)
+    }
+
+    /// Returns all methods that some types have for a trait.
+    pub(super) fn all_methods(&self, heads: &[Head], of: Name) -> Vec<Node> {
+        heads
+            .iter()
+            .filter_map(|head| self.methods.get(head))
+            .flatten()
+            .filter(|method| method.of == Some(of))
+            .map(|method| method.node)
+            .collect()
+    }
+
+    /// Says whether an item stands in an impl with parameters.
+    pub(super) fn is_generic(&self, node: Node) -> bool {
+        let Some(entry) = self.entries.get(node as usize) else { return false };
+        let block =
+            entry.item.block.and_then(|block| self.summaries.get(entry.unit)?.blocks.get(block as usize));
+        block.is_some_and(|block| !block.parameters.is_empty() || !block.known)
+    }
+
+    /// Says whether a type matters to a call: it has methods, or something inside, or stands for others.
+    pub(super) fn is_of_interest(&self, head: Head) -> bool {
+        self.methods.contains_key(&head)
+            || self.parts.contains_key(&head)
+            || self.associated.contains_key(&head)
+            || self.heads.text(head).starts_with("closure:")
+            || self.heads.text(head).starts_with("dyn:")
+    }
+
+    /// Returns the methods of impls for every type.
+    pub(super) fn for_all(&self, of: Name, method: Name) -> impl Iterator<Item = Node> {
+        [Some(of), None]
+            .into_iter()
+            .flat_map(move |of| self.blanket.get(&(of, method)).into_iter().flatten().copied())
+    }
+}
+
+/// Returns the name of the item that a closure, an inner constant or a promoted value belongs to.
+fn parent(name: &str) -> Option<&str> {
+    let (before, last) = name.rsplit_once("::")?;
+    (last.starts_with('{') || last.starts_with("promoted[")).then_some(before)
+}
+
+/// Says whether an item stands directly in an impl.
+fn is_member(name: &str) -> bool {
+    name.rsplit_once("::").is_some_and(|(before, _)| before.ends_with('>'))
+}
+
+/// Finds the closure that a first parameter holds.
+fn closure_of(text: &str) -> Type<'_> {
+    match Type::read(text) {
+        Type::Path(path) if path.tail() == "Pin" => path
+            .segments
+            .last()
+            .and_then(|segment| segment.args.first())
+            .map_or(Type::Other, |inner| inner.behind().clone()),
+        ty => ty.behind().clone(),
+    }
+}
+
+/// Finds a type with that last name in a type.
+fn find<'p, 'a>(ty: &'p Type<'a>, tail: &str) -> Option<&'p Path<'a>> {
+    match ty {
+        Type::Path(path) if path.tail() == tail && path.qualified.is_none() => Some(path),
+        Type::Path(path) => {
+            path.segments.iter().flat_map(|segment| &segment.args).find_map(|ty| find(ty, tail))
+        }
+        Type::List(inner) | Type::Pointer(inner) | Type::Reference(inner) => find(inner, tail),
+        Type::Tuple(items) => items.iter().find_map(|ty| find(ty, tail)),
+        _ => None,
+    }
+}

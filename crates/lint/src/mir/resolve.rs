@@ -1,0 +1,433 @@
+//! What a mention means: the items it may run, the types it runs them with, and what it does by its name alone.
+
+use std::rc::Rc;
+
+use super::fit::fits;
+use super::head::{Found, Inside, is_standard};
+use super::index::{Index, Name, Node};
+use super::path::{Path, Qualified, Signature, Type};
+use super::runs::{self, Traits};
+use super::summary::MentionKind;
+use crate::{Effect, EffectSet, catalog};
+
+/// What a mention means.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Meaning {
+    /// What it does by its name.
+    pub(super) effects: EffectSet,
+    /// Whether it goes through a scoped handle.
+    pub(super) mediated: bool,
+    /// Whether it opens a file by options that are set elsewhere.
+    pub(super) opens: bool,
+    /// The name to show.
+    pub(super) shown: String,
+    /// What it may run.
+    pub(super) targets: Vec<Node>,
+    /// The types that it names.
+    pub(super) types: Found,
+    /// The traits of the standard library that it runs on those types.
+    pub(super) runs: Traits,
+    /// The method of a trait of the program that it runs on a type that the caller names.
+    pub(super) needs: Option<(Name, Name)>,
+}
+
+impl Meaning {
+    fn by_name(shown: String, effects: EffectSet) -> Rc<Self> {
+        Rc::new(Self { effects, shown, ..Self::default() })
+    }
+}
+
+impl Index<'_> {
+    /// Finds out what a mention means.
+    pub(super) fn meaning(&mut self, unit: usize, kind: MentionKind, text: &str) -> Rc<Meaning> {
+        match kind {
+            MentionKind::Function => match Type::read(text) {
+                Type::Function(signature) => match &signature.item {
+                    Some(path) => self.path(unit, path, Some(&signature)),
+                    None => Rc::default(),
+                },
+                _ => Rc::default(),
+            },
+            MentionKind::Place => match Path::read(text) {
+                path if path.segments.is_empty() => Rc::default(),
+                path => self.path(unit, &path, None),
+            },
+            MentionKind::Foreign => {
+                let name = text.rsplit("::").next().unwrap_or(text);
+                self.foreign(unit, &Path::read(text), name)
+            }
+            MentionKind::Constant => self.constant(unit, text),
+            MentionKind::Table => Rc::default(),
+        }
+    }
+
+    /// `path, [arguments]`.
+    fn constant(&mut self, unit: usize, text: &str) -> Rc<Meaning> {
+        let (name, arguments) = text.rsplit_once(", [").unwrap_or((text, ""));
+        let path = Path::read(name);
+        if is_standard(&path) {
+            return Rc::default();
+        }
+        let list = format!("({})", arguments.strip_suffix(']').unwrap_or(""));
+        let types = self.heads.inside(unit, &Type::read(&list), Inside::Mentioned);
+        let mut meaning = Meaning::clone(&self.path(unit, &path, None));
+        // A constant of a trait is that of the type, if it has one of its own.
+        let last = self.name(path.tail());
+        let own: Vec<Node> = types
+            .heads
+            .iter()
+            .filter_map(|head| self.methods.get(head))
+            .flatten()
+            .filter(|method| method.name == last)
+            .map(|method| method.node)
+            .collect();
+        meaning.targets.extend(own);
+        meaning.types.heads.extend(types.heads);
+        meaning.types.generic |= types.generic;
+        Rc::new(meaning)
+    }
+
+    fn path(&mut self, unit: usize, path: &Path<'_>, signature: Option<&Signature<'_>>) -> Rc<Meaning> {
+        let block = path
+            .qualified
+            .as_ref()
+            .or_else(|| path.segments.iter().rev().find_map(|segment| segment.block.as_ref()));
+        let mut types = Found::default();
+        self.heads.arguments(unit, path, Inside::Mentioned, &mut types);
+        types.heads.sort_unstable();
+        types.heads.dedup();
+        match block {
+            Some(block) if block.of.is_some() => {
+                let Some(of) = &block.of else { return Rc::default() };
+                if is_standard(of) {
+                    self.standard_method(unit, path, block, of, types, signature)
+                } else {
+                    self.method(unit, path, block, of, types, signature)
+                }
+            }
+            _ if is_standard(path) => self.standard(path, types, signature),
+            Some(block) => {
+                if let Type::Path(subject) = block.subject.behind()
+                    && is_standard(subject)
+                    && path.segments.len() == 1
+                {
+                    let mut whole = subject.clone();
+                    whole.segments.extend(path.segments.iter().cloned());
+                    return self.standard(&whole, types, signature);
+                }
+                let subject = self.heads.inside(unit, block.subject.behind(), Inside::Mentioned);
+                let name = self.name(path.tail());
+                let mut targets: Vec<Node> = subject
+                    .heads
+                    .iter()
+                    .filter_map(|head| self.inherent.get(&(*head, name)))
+                    .flatten()
+                    .copied()
+                    .collect();
+                self.fitting(&mut targets, signature);
+                Rc::new(Meaning { targets, types, shown: path.tail().to_owned(), ..Meaning::default() })
+            }
+            None => self.item(unit, path, types, signature),
+        }
+    }
+
+    /// A function of the standard library.
+    fn standard(&mut self, path: &Path<'_>, types: Found, signature: Option<&Signature<'_>>) -> Rc<Meaning> {
+        let plain = path.plain();
+        let shown = plain.replacen("core::", "std::", 1).replacen("alloc::", "std::", 1);
+        let mut runs = runs::by_path(path);
+        if signature.is_some_and(|signature| runs::drops(path, &signature.inputs)) {
+            runs = runs.with(Traits::DROP);
+        }
+        let mut effects = catalog::of_path(&plain);
+        if path.tail().starts_with("transmute")
+            && let Some([from, to]) = path.segments.last().map(|segment| segment.args.as_slice())
+            && holds_pointer(to)
+            && !holds_pointer(from)
+            && !matches!(to, Type::Path(path) if path.segments.len() == 1)
+        {
+            effects.insert(Effect::DynUnresolved);
+        }
+        Rc::new(Meaning {
+            effects,
+            opens: plain == "std::fs::OpenOptions::open",
+            shown,
+            types,
+            runs,
+            ..Meaning::default()
+        })
+    }
+
+    /// A method of a trait of the standard library.
+    fn standard_method(
+        &mut self,
+        unit: usize,
+        path: &Path<'_>,
+        block: &Qualified<'_>,
+        of: &Path<'_>,
+        types: Found,
+        signature: Option<&Signature<'_>>,
+    ) -> Rc<Meaning> {
+        let method = path
+            .segments
+            .iter()
+            .rev()
+            .find(|segment| segment.block.is_none())
+            .map_or("", |segment| segment.name);
+        let shown = format!("{}::{method}", of.plain()).replacen("core::", "std::", 1);
+        let mut effects = catalog::of_path(&shown);
+        if of.tail() == "ToSocketAddrs" && !names_text(&block.subject) {
+            effects = EffectSet::NONE;
+        }
+        let mut meaning = Meaning { effects, shown, types, ..Meaning::default() };
+        if matches!(of.tail(), "Fn" | "FnMut" | "FnOnce" | "AsyncFn" | "AsyncFnMut" | "AsyncFnOnce") {
+            return Rc::new(meaning);
+        }
+        let wanted = (self.name(of.tail()), self.name(method));
+        let subject = self.outermost(unit, block.subject.behind());
+        let bit = Traits::one(of.tail());
+        for found in subject.heads.iter().filter_map(|head| self.methods.get(head)).flatten() {
+            let same = found.of.is_none_or(|found| found == wanted.0)
+                && (found.standard.meets(bit) || bit.is_empty());
+            if same && found.name == wanted.1 {
+                meaning.targets.push(found.node);
+            }
+        }
+        self.fitting(&mut meaning.targets, signature);
+        if meaning.targets.is_empty() {
+            meaning.runs = runs::by_trait(of.tail(), method);
+            if signature.is_some_and(|signature| runs::drops(path, &signature.inputs)) {
+                meaning.runs = meaning.runs.with(Traits::DROP);
+            }
+        }
+        Rc::new(meaning)
+    }
+
+    /// A method of a trait of the program.
+    fn method(
+        &mut self,
+        unit: usize,
+        path: &Path<'_>,
+        block: &Qualified<'_>,
+        of: &Path<'_>,
+        types: Found,
+        signature: Option<&Signature<'_>>,
+    ) -> Rc<Meaning> {
+        let method = path
+            .segments
+            .iter()
+            .rev()
+            .find(|segment| segment.block.is_none())
+            .map_or("", |segment| segment.name);
+        let (of, method) = (self.name(of.tail()), self.name(method));
+        let shown = path.tail().to_owned();
+        let mut meaning = Meaning { shown, types, ..Meaning::default() };
+        if let Type::Dyn(_) = block.subject.behind() {
+            meaning.targets = self
+                .implementors(of, method)
+                .map(|(_, node)| node)
+                .chain(self.default_of(of, method).iter().copied())
+                .collect();
+            return Rc::new(meaning);
+        }
+        let subject = self.outermost(unit, block.subject.behind());
+        if subject.generic && subject.heads.is_empty() {
+            meaning.needs = Some((of, method));
+            meaning.targets = self.for_all(of, method).collect();
+            return Rc::new(meaning);
+        }
+        meaning.targets = self.methods_of(&subject.heads, of, method);
+        self.fitting(&mut meaning.targets, signature);
+        if meaning.targets.is_empty() {
+            meaning.targets = self.for_all(of, method).collect();
+        }
+        if meaning.targets.is_empty() {
+            meaning.targets = self.default_of(of, method).to_vec();
+        }
+        Rc::new(meaning)
+    }
+
+    /// Returns the outermost name of a type; a tuple or a list counts with what is in it.
+    fn outermost(&mut self, unit: usize, ty: &Type<'_>) -> Found {
+        match ty {
+            Type::Path(path) if path.qualified.is_none() => {
+                let named = self.heads.named(unit, path);
+                Found { heads: named.heads.clone(), generic: named.parameter }
+            }
+            Type::Path(_) | Type::Opaque(_) => Found { heads: Vec::new(), generic: true },
+            _ => self.heads.inside(unit, ty, Inside::Mentioned),
+        }
+    }
+
+    /// Returns the methods of some types for a trait of the program.
+    pub(super) fn methods_of(&self, heads: &[super::head::Head], of: Name, method: Name) -> Vec<Node> {
+        let all = heads.iter().filter_map(|head| self.methods.get(head)).flatten();
+        all.filter(|found| found.name == method && found.program && found.of.is_none_or(|found| found == of))
+            .map(|found| found.node)
+            .collect()
+    }
+
+    /// Keeps those whose signature can be meant, if any can.
+    fn fitting(&self, nodes: &mut Vec<Node>, signature: Option<&Signature<'_>>) {
+        let Some(signature) = signature.filter(|_| nodes.len() > 1) else { return };
+        let kept: Vec<Node> = nodes.iter().copied().filter(|node| self.node_fits(*node, signature)).collect();
+        if !kept.is_empty() {
+            *nodes = kept;
+        }
+    }
+
+    fn node_fits(&self, node: Node, signature: &Signature<'_>) -> bool {
+        let Some(entry) = self.entries.get(node as usize) else { return false };
+        let Some(summary) = self.summaries.get(entry.unit) else { return false };
+        let inputs = &entry.item.inputs;
+        inputs.len() == signature.inputs.len()
+            && inputs
+                .iter()
+                .zip(&signature.inputs)
+                .all(|(defined, given)| fits(&Type::read(summary.text(*defined)), given))
+            && signature
+                .output
+                .as_ref()
+                .is_none_or(|given| fits(&Type::read(summary.text(entry.item.output)), given))
+    }
+
+    /// A function, static or method without a trait, of a crate of the program.
+    fn item(
+        &mut self,
+        unit: usize,
+        path: &Path<'_>,
+        types: Found,
+        signature: Option<&Signature<'_>>,
+    ) -> Rc<Meaning> {
+        let plain = path.plain();
+        let mut meaning = Meaning { types, shown: plain.clone(), ..Meaning::default() };
+        let (first, rest) = plain.split_once("::").unwrap_or((&plain, ""));
+        let crates = if rest.is_empty() { Vec::new() } else { self.heads.crates(unit, first).to_vec() };
+        meaning.targets = self.exact(unit, &plain).to_vec();
+        if !meaning.targets.is_empty() {
+            return Rc::new(meaning);
+        }
+        for other in &crates {
+            if let Some(found) = self.known_crate(unit, *other, rest) {
+                return found;
+            }
+            meaning.targets.extend(self.exact(*other, rest));
+        }
+        if !meaning.targets.is_empty() {
+            self.fitting(&mut meaning.targets, signature);
+            return Rc::new(meaning);
+        }
+        if signature.is_some_and(|signature| signature.foreign) {
+            let owner = crates.first().copied().unwrap_or(unit);
+            return self.foreign(owner, path, path.tail());
+        }
+        meaning.targets = self.inherent_of(unit, path);
+        self.fitting(&mut meaning.targets, signature);
+        if meaning.targets.is_empty() {
+            meaning.targets = self.reached_otherwise(unit, &crates, path, signature);
+        }
+        Rc::new(meaning)
+    }
+
+    /// `Type::method`.
+    fn inherent_of(&mut self, unit: usize, path: &Path<'_>) -> Vec<Node> {
+        let mut ty = path.clone();
+        let Some(last) = ty.segments.pop() else { return Vec::new() };
+        if ty.segments.is_empty() {
+            return Vec::new();
+        }
+        let name = self.name(last.name);
+        let named = self.heads.named(unit, &ty);
+        named.heads.iter().filter_map(|head| self.inherent.get(&(*head, name))).flatten().copied().collect()
+    }
+
+    /// An item that is reached by another path than that of its definition: by its last name, in its crate and those below.
+    fn reached_otherwise(
+        &mut self,
+        unit: usize,
+        crates: &[usize],
+        path: &Path<'_>,
+        signature: Option<&Signature<'_>>,
+    ) -> Vec<Node> {
+        let last = self.name(path.tail());
+        let own = [unit];
+        for start in if crates.is_empty() { &own[..] } else { crates } {
+            for below in self.heads.below.get(*start).into_iter().flatten() {
+                let fitting =
+                    |node: &Node| signature.is_none_or(|signature| self.node_fits(*node, signature));
+                let found: Vec<Node> = self.with_last(*below, last).iter().copied().filter(fitting).collect();
+                if !found.is_empty() {
+                    return found;
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    /// What is known of a crate by name: the scoped handles, and the crates that wrap system calls.
+    fn known_crate(&mut self, from: usize, krate: usize, rest: &str) -> Option<Rc<Meaning>> {
+        let unit = self.units.get(krate)?;
+        if from == krate {
+            return None;
+        }
+        let shown = format!("{}::{rest}", unit.name);
+        if unit.name == "ringfence" && !unit.own {
+            // These are other crates under another name.
+            if ["egress::", "policy::", "sandbox::", "text::"].iter().any(|module| rest.starts_with(module)) {
+                return None;
+            }
+            let mut back = rest.rsplit("::");
+            let (method, handle) = (back.next().unwrap_or(""), back.next().unwrap_or(""));
+            let effects = catalog::of_handle(handle, method).unwrap_or_default();
+            return Some(Rc::new(Meaning { effects, mediated: true, shown, ..Meaning::default() }));
+        }
+        catalog::of_wrapper(&unit.name, rest).map(|effects| Meaning::by_name(shown, effects))
+    }
+
+    /// A function or variable of another language.
+    fn foreign(&mut self, owner: usize, path: &Path<'_>, name: &str) -> Rc<Meaning> {
+        let renamed = self.summaries.get(owner).and_then(|summary| {
+            let pairs = &summary.source.renamed;
+            pairs
+                .iter()
+                .find(|(rust, _)| summary.text(*rust) == name)
+                .map(|(_, linked)| summary.text(*linked).to_owned())
+        });
+        let name = renamed.unwrap_or_else(|| name.to_owned());
+        if let Some(nodes) = self.exported.get(name.as_str()).filter(|nodes| !nodes.is_empty()) {
+            return Rc::new(Meaning { targets: nodes.clone(), shown: name, ..Meaning::default() });
+        }
+        // The numbers at the end of a symbol's name tell versions apart.
+        let effects = catalog::of_foreign(name.trim_start_matches('\u{1}'))
+            .unwrap_or_else(|| EffectSet::of(Effect::Ffi));
+        let shown = if path.segments.len() > 1 { path.plain() } else { format!("extern {name}") };
+        Meaning::by_name(shown, effects)
+    }
+}
+
+/// Says whether a type is or holds a function pointer.
+fn holds_pointer(ty: &Type<'_>) -> bool {
+    match ty {
+        Type::Function(_) => true,
+        Type::Path(path) => path.segments.iter().flat_map(|segment| &segment.args).any(holds_pointer),
+        Type::List(inner) | Type::Reference(inner) | Type::Pointer(inner) => holds_pointer(inner),
+        Type::Tuple(items) => items.iter().any(holds_pointer),
+        _ => false,
+    }
+}
+
+/// Says whether an address may be a name: text is in the type, or what the caller chooses.
+fn names_text(ty: &Type<'_>) -> bool {
+    match ty {
+        Type::Path(path) => {
+            matches!(path.tail(), "str" | "String")
+                || path.qualified.is_some()
+                || path.segments.len() == 1
+                || path.segments.iter().flat_map(|segment| &segment.args).any(names_text)
+        }
+        Type::List(inner) | Type::Reference(inner) => names_text(inner),
+        Type::Tuple(items) => items.first().is_some_and(names_text),
+        Type::Opaque(_) => true,
+        _ => false,
+    }
+}
