@@ -17,6 +17,7 @@ pub mod judge;
 pub mod mir;
 mod project;
 pub mod python;
+pub mod script;
 pub mod source;
 pub mod tool;
 pub mod waiver;

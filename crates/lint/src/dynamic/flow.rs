@@ -4,12 +4,15 @@
 //! program (a function, a class, an instance, a literal, a module) or a *path*: something of the language's own library or of a
 //! package that is not there, written as code would reach it (`os.environ`, `pathlib.Path().read_text`; `()` is the result of a call).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::rc::Rc;
 
 use crate::{Effect, EffectSet, FunctionKind, Place};
 
-/// How many values one node holds at most; what comes after is left out.
-pub(super) const MAX_VALUES: usize = 96;
+/// How many values one node of the project's own code holds at most; what comes after is left out.
+const MAX_VALUES: u8 = 200;
+/// The same for the code that the project needs: a name that may hold more is one that everything goes through.
+const MAX_FOREIGN_VALUES: u8 = 12;
 const MAX_STEPS_OF_A_PATH: usize = 9;
 
 /// A name, as a number.
@@ -97,6 +100,8 @@ pub(crate) trait Catalog {
     fn drives(&self, path: &str) -> bool;
     /// The names of the methods that run when an instance is made.
     fn constructors(&self) -> &'static [&'static str];
+    /// The name of the method that runs when an instance is called, if instances can be.
+    fn caller(&self) -> Option<&'static str>;
     /// Returns what a function of the library does with its arguments, where values go on through it.
     fn special(&self, path: &str) -> Option<Special>;
     /// Says whether so many things have a method of this name that the name says nothing.
@@ -109,7 +114,6 @@ pub(crate) enum Special {
     /// Calls one argument with those from a position on.
     Apply(usize, usize),
     /// Puts everything of the later arguments into the first.
-    #[expect(dead_code, reason = "JavaScript has such a function")]
     Assign,
     /// Loads the module that the argument names.
     Import(usize),
@@ -139,6 +143,7 @@ pub(crate) type Importer<'c> = dyn Fn(u32, &str) -> Imported + 'c;
 
 #[derive(Debug, Default)]
 pub(super) struct NodeData {
+    pub(super) limit: u8,
     pub(super) values: Vec<Value>,
     pub(super) done: usize,
     pub(super) rules: Vec<Rule>,
@@ -154,20 +159,20 @@ pub(super) enum Rule {
     Load(Symbol, Node, Option<Site>),
     LoadAny(Node, Option<Site>),
     Mention(Site),
+    /// Runs the functions with the arguments of a call, on an instance.
+    Run(u32, Node),
     Store(Symbol, Node, Option<Site>),
     StoreAny(Node, Option<Site>),
 }
 
 #[derive(Debug)]
 pub(super) struct Call {
-    pub(super) arguments: Arguments,
+    pub(super) arguments: Rc<Arguments>,
     pub(super) result: Node,
     /// The method's name, where it is called on something.
     pub(super) method: Option<Symbol>,
     pub(super) site: Site,
     pub(super) callee: Node,
-    /// How many calls of constructors and callable instances led here.
-    pub(super) depth: u8,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -179,6 +184,7 @@ pub(super) struct Field {
 /// An object: its fields, where it inherits from, and what calling it does.
 #[derive(Debug, Default)]
 pub(super) struct Object {
+    pub(super) limit: u8,
     pub(super) fields: BTreeMap<Symbol, Field>,
     pub(super) parents: Vec<Node>,
     /// What was put in under names that are not known.
@@ -186,6 +192,8 @@ pub(super) struct Object {
     pub(super) function: Option<FunctionId>,
     pub(super) instance: Option<ObjectId>,
     pub(super) class: Option<ObjectId>,
+    /// A node that holds the object and nothing else.
+    pub(super) node: Option<Node>,
     pub(super) getters: Vec<(Symbol, FunctionId)>,
     /// Everything in it: what a read under an unknown name gives.
     pub(super) all: Option<Node>,
@@ -244,16 +252,20 @@ pub(crate) struct Flow<'c> {
     pub(super) steps: HashMap<(PathId, Symbol), PathId>,
     pub(super) calls: Vec<Call>,
     pub(super) files: Vec<SourceFile>,
-    pub(super) work: Vec<Node>,
+    pub(super) work: VecDeque<Node>,
     pub(super) edges: HashMap<(FunctionId, FunctionId), Site>,
     pub(super) directs: Vec<Direct>,
     pub(super) known_directs: HashMap<(FunctionId, Effect, String), usize>,
     /// Loads whose name a getter has, with what they load from.
     pub(super) reads: Vec<(Node, Symbol, Site)>,
+    /// What each package imports that is not code of the program.
+    pub(super) imports: HashSet<(PackageId, String)>,
     /// What was put into a member, of what.
     pub(super) stores: Vec<(Node, Node, Site)>,
     pub(super) crowded: usize,
+    limit: u8,
     importer: Option<Box<Importer<'c>>>,
+    import_member: Option<&'static str>,
 }
 
 impl<'c> Flow<'c> {
@@ -271,14 +283,17 @@ impl<'c> Flow<'c> {
             steps: HashMap::new(),
             calls: Vec::new(),
             files: Vec::new(),
-            work: Vec::new(),
+            work: VecDeque::new(),
             edges: HashMap::new(),
             directs: Vec::new(),
             known_directs: HashMap::new(),
             reads: Vec::new(),
+            imports: HashSet::new(),
             stores: Vec::new(),
             crowded: 0,
+            limit: MAX_VALUES,
             importer: None,
+            import_member: None,
         }
     }
 
@@ -287,23 +302,38 @@ impl<'c> Flow<'c> {
         self.importer = Some(importer);
     }
 
+    /// Says that importing a module gives this member of it.
+    pub(crate) fn import_member(&mut self, member: &'static str) {
+        self.import_member = Some(member);
+    }
+
     /// Imports a module by name; `None` is a name that is not known before the program runs.
     pub(crate) fn import(&mut self, name: Option<&str>, site: Site) -> Node {
         let Some(name) = name else {
             self.direct(Effect::DynUnresolved, "import", site, &[]);
             return self.node();
         };
-        match self.find_import(site.file, name) {
+        let found = self.find_import(site.file, name);
+        if let Imported::Library(path) | Imported::Missing(path) = &found
+            && let Some(package) = self.function_at(site.function).map(|data| data.package)
+        {
+            self.imports.insert((package, path.clone()));
+        }
+        match found {
             Imported::Library(path) => self.node_of_path(&path),
             Imported::Missing(path) => {
-                if self.catalog.call(&path, None).contains(Effect::Unanalyzed) {
+                if self.catalog.call(&path, Some(&Arguments::default())).contains(Effect::Unanalyzed) {
                     self.direct(Effect::Unanalyzed, name, site, &[]);
                 }
                 self.node_of_path(&path)
             }
             Imported::Module(object, functions) => {
                 functions.into_iter().for_each(|function| self.edge(function, site));
-                self.node_of(object)
+                let module = self.node_of(object);
+                match self.import_member {
+                    Some(member) => self.load(module, member, None),
+                    None => module,
+                }
             }
             Imported::Nothing => self.node(),
         }
@@ -369,13 +399,28 @@ impl<'c> Flow<'c> {
 
     /// Makes a node that holds nothing yet.
     pub(crate) fn node(&mut self) -> Node {
-        self.nodes.push(NodeData::default());
+        self.node_within(self.limit)
+    }
+
+    pub(super) fn node_within(&mut self, limit: u8) -> Node {
+        self.nodes.push(NodeData { limit, ..NodeData::default() });
         Node(self.nodes.len() as u32 - 1)
+    }
+
+    /// Says whether the code that is walked is the project's own: operators and conversions are followed there alone, because
+    /// through the code that it needs they would lead from everything to everything.
+    pub(crate) fn follows_operators(&self) -> bool {
+        self.limit == MAX_VALUES
+    }
+
+    /// Says whose code comes next.
+    pub(crate) fn is_own(&mut self, own: bool) {
+        self.limit = if own { MAX_VALUES } else { MAX_FOREIGN_VALUES };
     }
 
     /// Makes an object without fields.
     pub(crate) fn object(&mut self) -> ObjectId {
-        self.objects.push(Object::default());
+        self.objects.push(Object { limit: self.limit, ..Object::default() });
         ObjectId(self.objects.len() as u32 - 1)
     }
 
@@ -383,6 +428,18 @@ impl<'c> Flow<'c> {
     pub(crate) fn node_of(&mut self, object: ObjectId) -> Node {
         let node = self.node();
         self.add(node, Value::Object(object));
+        node
+    }
+
+    /// Returns the one node that holds an object and nothing else, to be read from.
+    pub(super) fn lone_node(&mut self, object: ObjectId) -> Node {
+        if let Some(known) = self.objects.get(object.0 as usize).and_then(|data| data.node) {
+            return known;
+        }
+        let node = self.node_of(object);
+        if let Some(data) = self.objects.get_mut(object.0 as usize) {
+            data.node = Some(node);
+        }
         node
     }
 
@@ -568,20 +625,9 @@ impl<'c> Flow<'c> {
         arguments: Arguments,
         site: Site,
     ) -> Node {
-        self.call_at(callee, method, arguments, site, 0)
-    }
-
-    pub(super) fn call_at(
-        &mut self,
-        callee: Node,
-        method: Option<&str>,
-        arguments: Arguments,
-        site: Site,
-        depth: u8,
-    ) -> Node {
         let result = self.node();
         let method = method.map(|name| self.symbol(name));
-        self.calls.push(Call { arguments, result, method, site, callee, depth });
+        self.calls.push(Call { arguments: Rc::new(arguments), result, method, site, callee });
         self.rule(callee, Rule::Call(self.calls.len() as u32 - 1, site));
         result
     }
@@ -651,14 +697,14 @@ impl<'c> Flow<'c> {
         if data.values.contains(&value) {
             return;
         }
-        if data.values.len() >= MAX_VALUES {
+        if data.values.len() >= usize::from(data.limit) {
             self.crowded += 1;
             return;
         }
         data.values.push(value);
         if !data.queued {
             data.queued = true;
-            self.work.push(node);
+            self.work.push_back(node);
         }
     }
 

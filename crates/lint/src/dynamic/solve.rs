@@ -4,9 +4,11 @@
 //! does not depend on the order.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::flow::{
-    Arguments, Field, Flow, FunctionId, Node, ObjectId, PathId, Rule, Site, Special, Symbol, Value,
+    Arguments, Field, Flow, FunctionId, Node, Object, ObjectId, PackageId, PathId, Rule, Site, Special,
+    Symbol, Value,
 };
 use super::{ScriptError, subject_of};
 use crate::Effect;
@@ -14,8 +16,6 @@ use crate::Effect;
 const MAX_STEPS: usize = 80_000_000;
 /// The name under which a getter answers every read.
 pub(crate) const ANY_NAME: &str = "*";
-/// An object that is its own constructor would be made for ever.
-const MAX_DEPTH: u8 = 3;
 
 /// Returns the literals of a call that can say what is touched: an address may also come second (`request("GET", url)`) or by name.
 fn said(effect: Effect, given: &Arguments) -> Vec<&String> {
@@ -40,7 +40,7 @@ impl Flow<'_> {
 
     fn settle(&mut self) -> Result<(), ScriptError> {
         let mut steps = 0_usize;
-        while let Some(node) = self.work.pop() {
+        while let Some(node) = self.work.pop_front() {
             let Some(data) = self.nodes.get_mut(node.0 as usize) else { continue };
             data.queued = false;
             let fresh: Vec<Value> = data.values.iter().skip(data.done).copied().collect();
@@ -64,7 +64,9 @@ impl Flow<'_> {
             (Rule::Copy(to), value) => self.add(to, value),
             (Rule::Inherit(parent), Value::Object(object)) => self.inherit(object, parent),
             (Rule::Instance(to), Value::Object(object)) => {
-                if let Some(instance) = self.objects.get(object.0 as usize).and_then(|data| data.instance) {
+                let is_class = |data: &Object| data.instance.is_some() || data.function.is_some();
+                if self.objects.get(object.0 as usize).is_some_and(is_class) {
+                    let instance = self.instance_of(object);
                     self.add(to, Value::Object(instance));
                 }
             }
@@ -117,6 +119,7 @@ impl Flow<'_> {
             }
             (Rule::Mention(site), Value::Path(path)) => self.call_of_path(path, None, site),
             (Rule::Call(call, site), Value::Object(object)) => self.call_of_object(call, object, site),
+            (Rule::Run(call, receiver), value) => self.run_on(call, receiver, value),
             (Rule::Call(call, site), Value::Path(path)) => {
                 let Some(made) = self.calls.get(call as usize) else { return };
                 let (arguments, result, receiver) =
@@ -148,7 +151,7 @@ impl Flow<'_> {
             return field.node;
         }
         let (parents, all) = (data.parents.clone(), data.all);
-        let node = self.node();
+        let node = self.node_within(data.limit);
         if let Some(data) = self.objects.get_mut(object.0 as usize) {
             data.fields.insert(name, Field { node, is_own: false });
         }
@@ -221,6 +224,11 @@ impl Flow<'_> {
             Some(_) => self.catalog.call(&text, arguments),
             None => self.catalog.call(&text, None).union(self.catalog.read(&text)),
         };
+        // Something of compiled or absent code that came from another package is that package's affair.
+        let hides = effects.contains(Effect::Ffi) || effects.contains(Effect::Unanalyzed);
+        if hides && !self.is_imported_here(&text, site) {
+            return;
+        }
         for effect in effects.iter() {
             let literals: Vec<String> = arguments
                 .into_iter()
@@ -229,6 +237,24 @@ impl Flow<'_> {
                 .take(1)
                 .collect();
             self.direct(effect, &text, site, &literals);
+        }
+    }
+
+    /// Runs a method that the language calls by itself: a constructor, or what makes an instance callable.
+    fn run_on(&mut self, call: u32, receiver: Node, value: Value) {
+        let Some(made) = self.calls.get(call as usize) else { return };
+        let (arguments, result, site) = (Rc::clone(&made.arguments), made.result, made.site);
+        match value {
+            Value::Object(object) => {
+                if let Some(function) = self.objects.get(object.0 as usize).and_then(|data| data.function) {
+                    self.run(function, &arguments, Some(receiver), result, site);
+                }
+            }
+            Value::Path(path) => {
+                if !arguments.is_passed {
+                    self.call_of_path(path, Some(&arguments), site);
+                }
+            }
         }
     }
 
@@ -288,43 +314,43 @@ impl Flow<'_> {
         let Some(data) = self.objects.get(object.0 as usize) else { return };
         let (function, instance, class) = (data.function, data.instance, data.class);
         let Some(made) = self.calls.get(call as usize) else { return };
-        let (arguments, result, depth) = (made.arguments.clone(), made.result, made.depth);
+        let (arguments, result) = (Rc::clone(&made.arguments), made.result);
         if let Some(function) = function {
-            self.run(function, &arguments, result, site);
-        }
-        if depth > MAX_DEPTH {
-            return;
-        }
-        if function.is_some() && arguments.is_construction {
-            let instance = self.instance_of(object);
-            self.add(result, Value::Object(instance));
-            let this = function.and_then(|function| self.function_at(function)).map(|data| data.this);
-            if let Some(this) = this {
-                self.add(this, Value::Object(instance));
+            self.run(function, &arguments, arguments.receiver, result, site);
+            if arguments.is_construction {
+                let instance = self.instance_of(object);
+                self.add(result, Value::Object(instance));
+                let this = self.function_at(function).map(|data| data.this);
+                if let Some(this) = this {
+                    self.add(this, Value::Object(instance));
+                }
             }
-        } else if let Some(instance) = instance.filter(|_| function.is_none()) {
+        } else if let Some(instance) = instance {
             self.add(result, Value::Object(instance));
-            let receiver = self.node_of(instance);
+            let receiver = self.lone_node(instance);
             for constructor in self.catalog.constructors() {
                 let name = self.symbol(constructor);
-                let callee = self.field(object, name);
-                let arguments = Arguments { receiver: Some(receiver), ..arguments.clone() };
-                let arguments = Arguments { is_construction: false, ..arguments };
-                self.call_at(callee, None, arguments, site, depth + 1);
+                let field = self.field(object, name);
+                self.rule(field, Rule::Run(call, receiver));
             }
         }
-        if class.is_some() {
-            let name = self.symbol("__call__");
-            let callee = self.field(object, name);
-            let receiver = self.node_of(object);
-            let arguments = Arguments { receiver: Some(receiver), is_construction: false, ..arguments };
-            let returned = self.call_at(callee, None, arguments, site, depth + 1);
-            self.copy(returned, result);
+        if let (Some(_), Some(caller)) = (class, self.catalog.caller()) {
+            let name = self.symbol(caller);
+            let field = self.field(object, name);
+            let receiver = self.lone_node(object);
+            self.rule(field, Rule::Run(call, receiver));
         }
     }
 
     /// Lets the arguments of a call reach the parameters of a function.
-    fn run(&mut self, function: FunctionId, arguments: &Arguments, result: Node, site: Site) {
+    fn run(
+        &mut self,
+        function: FunctionId,
+        arguments: &Arguments,
+        receiver: Option<Node>,
+        result: Node,
+        site: Site,
+    ) {
         if !arguments.is_passed {
             self.edge(function, site);
         }
@@ -333,10 +359,10 @@ impl Flow<'_> {
         let parameters = data.parameters.clone();
         let takes_self = data.takes_self;
         self.copy(returns, result);
-        if let Some(receiver) = arguments.receiver {
+        if let Some(receiver) = receiver {
             self.copy(receiver, this);
         }
-        let skipped: &[usize] = match (takes_self, arguments.receiver.is_some()) {
+        let skipped: &[usize] = match (takes_self, receiver.is_some()) {
             (true, true) => &[1],
             (true, false) => &[0, 1],
             (false, _) => &[0],
@@ -424,10 +450,27 @@ impl Flow<'_> {
             } else if !self.catalog.is_common(&name)
                 && let Some(Some(function)) = methods.get(&method)
                 && let Some(object) = self.function_at(*function).map(|data| data.object)
+                // In another package the same name is chance, unless the project's own code calls it.
+                && self.is_near(site.function, *function)
             {
                 self.add(callee, Value::Object(object));
             }
         }
+    }
+
+    fn is_imported_here(&self, text: &str, site: Site) -> bool {
+        let Some(package) = self.function_at(site.function).map(|data| data.package) else { return true };
+        let is_of_a_package = text.starts_with("native:") || text.starts_with("missing:");
+        let ends = text.match_indices(['.', '(']).map(|(at, _)| at).chain([text.len()]);
+        !is_of_a_package
+            || ends
+                .filter_map(|end| text.get(..end))
+                .any(|root| self.imports.contains(&(package, root.to_owned())))
+    }
+
+    fn is_near(&self, caller: FunctionId, callee: FunctionId) -> bool {
+        let package = |id: FunctionId| self.function_at(id).map(|data| data.package);
+        package(caller) == Some(PackageId(0)) || package(caller) == package(callee)
     }
 
     /// A read of a field that a getter answers runs the getter.

@@ -89,14 +89,20 @@ impl Library {
 
 impl Catalog for Library {
     fn call(&self, path: &str, arguments: Option<&Arguments>) -> EffectSet {
+        // What is only named of compiled or absent code is data as often as not; calling it counts.
         if path.starts_with("native:") {
-            return EffectSet::of(Effect::Ffi);
+            return if arguments.is_some() { EffectSet::of(Effect::Ffi) } else { EffectSet::NONE };
         }
         if let Some(name) = path.strip_prefix("missing:") {
             // A client that the table knows does what the table says, and nothing is said of its name alone.
             let known = TABLE.effects(name);
             let is_known = TABLE.leads(name) || TABLE.leads(&format!("{name}.x"));
-            return if is_known { known } else { EffectSet::of(Effect::Unanalyzed) };
+            let counts = arguments.is_some() || !name.contains('.');
+            return match (is_known, counts) {
+                (true, _) => known,
+                (false, true) => EffectSet::of(Effect::Unanalyzed),
+                (false, false) => EffectSet::NONE,
+            };
         }
         let mode = match path {
             "pathlib.Path().open" => Some((0, "mode")),
@@ -169,9 +175,12 @@ impl Catalog for Library {
     }
 
     fn is_live(&self, path: &str) -> bool {
-        let name = path.strip_prefix("missing:");
-        name.is_some()
-            || path.starts_with("native:")
+        // What an unknown package gives is data; what a known client gives is still the client.
+        let is_special = path.rsplit('.').next().is_some_and(|last| last.starts_with("__"));
+        if let Some(name) = path.strip_prefix("missing:") {
+            return !is_special && (!name.contains("()") || TABLE.leads(name));
+        }
+        path.starts_with("native:") && !is_special && !path.contains("()")
             || TABLE.leads(path)
             || !self.call(path, None).is_empty()
             || !self.read(path).is_empty()
@@ -270,6 +279,10 @@ impl Catalog for Library {
 
     fn constructors(&self) -> &'static [&'static str] {
         &["__init__", "__new__", "__post_init__", "__del__"]
+    }
+
+    fn caller(&self) -> Option<&'static str> {
+        Some("__call__")
     }
 
     fn special(&self, path: &str) -> Option<Special> {

@@ -325,6 +325,21 @@ impl<'a> Walk<'a, '_, '_> {
         given: &[Node],
         range: TextRange,
     ) -> Node {
+        let is_plain = [
+            "__enter__",
+            "__aenter__",
+            "__exit__",
+            "__aexit__",
+            "__iter__",
+            "__aiter__",
+            "__next__",
+            "__anext__",
+            "__await__",
+        ]
+        .contains(&method);
+        if !is_plain && !self.flow.follows_operators() {
+            return self.flow.node();
+        }
         let site = self.site(range);
         let callee = self.flow.load(object, method, None);
         let arguments = Arguments {

@@ -38,6 +38,7 @@ fn analyse_here(closure: &Closure) -> Result<Analysis, ScriptError> {
     let mut files = Vec::new();
     let mut texts = Vec::new();
     for (number, distribution) in closure.distributions.iter().enumerate() {
+        flow.is_own(distribution.own);
         for module in &distribution.modules {
             let text = read_text(&module.path)?;
             let file = flow.file(&module.shown, text.as_deref().unwrap_or(""));
@@ -45,7 +46,7 @@ fn analyse_here(closure: &Closure) -> Result<Analysis, ScriptError> {
                 flow.function(module.name.clone(), FunctionKind::Module, PackageId(number as u32), (file, 0));
             let object = flow.object();
             modules.insert(module.name.clone(), (object, Some(function)));
-            files.push((module, file, function, object));
+            files.push((module, file, function, object, distribution.own));
             texts.push(text);
         }
     }
@@ -62,13 +63,15 @@ fn analyse_here(closure: &Closure) -> Result<Analysis, ScriptError> {
     let modules = Rc::new(modules);
     let known = Rc::clone(&modules);
     flow.import_by(Box::new(move |_, name| imported(&known, &natives, &own, name)));
-    for ((module, file, function, object), text) in files.into_iter().zip(texts) {
+    for ((module, file, function, object, own), text) in files.into_iter().zip(texts) {
+        flow.is_own(own);
         let start = Site { function, file, offset: 0 };
         match text {
             Some(text) => walk(&mut flow, module, start, object, &text),
             None => flow.direct(Effect::Unanalyzed, "a file that is too large or is no text", start, &[]),
         }
     }
+    flow.is_own(false);
     flow.solve()?;
     Ok(flow.analysis(closure.distributions.iter().map(package).collect()))
 }

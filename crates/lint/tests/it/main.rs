@@ -3,13 +3,18 @@
     clippy::disallowed_methods,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a test starts programs, and stops at the first surprise"
+    reason = "a test starts programs, stops at the first surprise, and says what it measured and what it did not run"
 )]
 
 mod bench;
 mod build;
+mod closure;
 mod corpus;
 mod finding;
 mod python;
 mod reference;
+mod script;
+mod servers;
