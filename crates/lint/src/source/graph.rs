@@ -261,7 +261,9 @@ impl<'w> Builder<'w> {
 
     fn implementations(&mut self, act: Act<'_>, id: Id, seen: &Seen<'_>, wanted: impl Fn(&str) -> bool) {
         for (of, implementation) in self.running.get(&Key::Local(id)).cloned().unwrap_or_default() {
-            if !wanted(&of) {
+            // What a third package implements for the type only runs through that package.
+            let is_near = implementation.0 == id.0 || implementation.0 == act.id.0;
+            if !is_near || !wanted(&of) {
                 continue;
             }
             let condition = ASKED.iter().find(|(name, _)| *name == of);

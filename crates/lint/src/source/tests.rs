@@ -142,6 +142,8 @@ fn finds_what_a_body_calls() {
         ("fn f() { std::fs::OpenOptions::new().read(true).open(\"a\"); }",                         "fs.read"),
         ("fn f() { std::fs::OpenOptions::new().append(true).open(\"a\"); }",                       "fs.write"),
         ("fn f() { let mut o = std::fs::OpenOptions::new(); o.read(true).write(true); o.open(\"a\"); }", "fs.read fs.write"),
+        ("fn f() { std::fs::File::options().create(true).open(\"a\"); }",                          "fs.write"),
+        ("struct S; impl std::fmt::Display for S { fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result { std::env::var(\"A\"); Ok(()) } } fn f() { println!(\"{S}\"); }", "env.read"),
         ("fn f(o: &std::fs::OpenOptions) { o.open(\"a\"); }",                                      "fs.read fs.write"),
         // Closures, async, threads, constants, statics.
         ("fn f() { let g = || std::fs::read(\"a\"); g(); }",                                       "fs.read"),

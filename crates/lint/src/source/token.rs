@@ -75,8 +75,14 @@ impl BodyReader<'_, '_> {
             for piece in text_value.split('{').skip(1) {
                 let name: String =
                     piece.chars().take_while(|one| one.is_alphanumeric() || *one == '_').collect();
-                if let Some(number) = self.local(&name) {
-                    self.runs(Value::Local(number), &["fmt"], text.span());
+                match self.local(&name) {
+                    Some(number) => self.runs(Value::Local(number), &["fmt"], text.span()),
+                    None if name.starts_with(|first: char| first.is_alphabetic()) => {
+                        let route = Route { segments: vec![name], ..Route::default() };
+                        let (arguments, spot) = (Arc::from([]), self.spot(text.span()));
+                        self.mention(Mention::Route { route, arguments, spot, manner: Manner::Passed });
+                    }
+                    None => {}
                 }
             }
         }
