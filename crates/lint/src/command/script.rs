@@ -1,7 +1,7 @@
 //! Looking at a package of Python, JavaScript or TypeScript.
 
 use ringfence_lint::judge::Subject;
-use ringfence_lint::{Analysis, EffectSet, joined, python};
+use ringfence_lint::{Analysis, EffectSet, joined, python, script};
 
 use super::kind::{Found, Language};
 use super::policy::declared_by;
@@ -34,8 +34,8 @@ fn python(found: &Found) -> Result<Analysis, CommandError> {
 }
 
 fn script(found: &Found) -> Result<Analysis, CommandError> {
-    let closure = python::find(&found.path).map_err(|error| CommandError::input(&error))?;
-    python::analyse(&closure).map_err(|error| CommandError::input(&error))
+    let closure = script::find(&found.path).map_err(|error| CommandError::input(&error))?;
+    script::analyse(&closure).map_err(|error| CommandError::input(&error))
 }
 
 /// A server is everything its own packages do: whatever of it a client asks for may run.

@@ -9,6 +9,8 @@
 mod error;
 mod flow;
 mod folder;
+mod invoke;
+mod library;
 mod literal;
 mod report;
 mod solve;
@@ -16,10 +18,9 @@ mod stack;
 mod table;
 
 pub use error::ScriptError;
-pub(crate) use flow::{
-    Arguments, Catalog, Flow, FunctionId, Imported, Node, ObjectId, PackageId, Site, Special,
-};
+pub(crate) use flow::{Flow, FunctionId, Node, ObjectId, PackageId, Site};
 pub(crate) use folder::{files_below, read_text};
+pub(crate) use library::{Arguments, Catalog, Imported, Special};
 pub(crate) use literal::subject_of;
 pub(crate) use solve::ANY_NAME;
 pub(crate) use stack::with_big_stack;

@@ -1,17 +1,12 @@
 //! What expressions of Python evaluate to.
 
-use ruff_python_ast::{
-    Comprehension, Expr, ExprCall, ExprLambda, InterpolatedStringElement, Operator, Parameters,
-};
+use ruff_python_ast::{Comprehension, Expr, ExprLambda, InterpolatedStringElement, Operator, Parameters};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::scope::Bound;
 use super::walk::Walk;
 use crate::dynamic::{Arguments, Node, Site};
 use crate::{Effect, FunctionKind};
-
-const MAX_FOLDS: usize = 20;
-const MAX_TEXT: usize = 4_000;
 
 impl<'a> Walk<'a, '_, '_> {
     /// Evaluates an expression whose value goes somewhere: a function in it may be called there.
@@ -206,7 +201,7 @@ impl<'a> Walk<'a, '_, '_> {
     }
 
     /// What reaches every object of the program hides what is reached.
-    fn reflect(&mut self, name: &str, site: Site) {
+    pub(super) fn reflect(&mut self, name: &str, site: Site) {
         if matches!(
             name,
             "__subclasses__" | "__globals__" | "__builtins__" | "f_globals" | "f_locals" | "f_builtins"
@@ -351,72 +346,6 @@ impl<'a> Walk<'a, '_, '_> {
         self.flow.call(callee, None, arguments, site)
     }
 
-    /// Returns the text that an expression always has.
-    pub(super) fn text(&self, expression: &'a Expr) -> Option<String> {
-        self.fold(expression, 0).filter(|text| text.len() <= MAX_TEXT)
-    }
-
-    /// Returns the first text of a list: the program of a command line, the host of an address.
-    fn first_text(&self, expression: &'a Expr) -> Option<String> {
-        match expression {
-            Expr::List(inner) => self.text(inner.elts.first()?),
-            Expr::Tuple(inner) => self.text(inner.elts.first()?),
-            _ => None,
-        }
-    }
-
-    fn fold(&self, expression: &'a Expr, depth: usize) -> Option<String> {
-        if depth > MAX_FOLDS {
-            return None;
-        }
-        match expression {
-            Expr::StringLiteral(inner) => Some(inner.value.to_str().to_owned()),
-            Expr::BytesLiteral(inner) => String::from_utf8(inner.value.bytes().collect()).ok(),
-            Expr::BinOp(inner) if inner.op == Operator::Add => {
-                Some(self.fold(&inner.left, depth + 1)? + &self.fold(&inner.right, depth + 1)?)
-            }
-            Expr::FString(inner) => {
-                let mut whole = String::new();
-                for part in inner.value.iter() {
-                    match part {
-                        ruff_python_ast::FStringPart::Literal(literal) => whole.push_str(&literal.value),
-                        ruff_python_ast::FStringPart::FString(inner) => {
-                            for element in &inner.elements {
-                                match element {
-                                    InterpolatedStringElement::Literal(literal) => {
-                                        whole.push_str(&literal.value);
-                                    }
-                                    InterpolatedStringElement::Interpolation(inner) => {
-                                        whole.push_str(&self.fold(&inner.expression, depth + 1)?);
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
-                Some(whole)
-            }
-            Expr::Call(inner) => match (inner.func.as_ref(), inner.arguments.args.as_ref()) {
-                (Expr::Attribute(method), [Expr::List(parts)]) if method.attr.as_str() == "join" => {
-                    let between = self.fold(&method.value, depth + 1)?;
-                    let parts: Option<Vec<String>> =
-                        parts.elts.iter().map(|part| self.fold(part, depth + 1)).collect();
-                    Some(parts?.join(&between))
-                }
-                _ => None,
-            },
-            Expr::Name(inner) => {
-                let name = inner.id.as_str();
-                if name == "__name__" {
-                    return Some(self.module.clone());
-                }
-                let scope = self.scopes.iter().rev().find(|scope| scope.bound.names.contains_key(name))?;
-                self.fold(scope.bound.constant(name)?, depth + 1)
-            }
-            _ => None,
-        }
-    }
-
     fn either(&mut self, parts: impl Iterator<Item = &'a Expr>) -> Node {
         let result = self.flow.node();
         for part in parts {
@@ -511,129 +440,6 @@ impl<'a> Walk<'a, '_, '_> {
             self.flow.copy(node, returns);
         }
     }
-
-    fn call(&mut self, call: &'a ExprCall) -> Node {
-        let site = self.site(call.range());
-        let (mut receiver, mut method) = (None, None);
-        let callee = match call.func.as_ref() {
-            Expr::Attribute(member) => {
-                let object = self.base(&member.value);
-                self.reflect(member.attr.as_str(), site);
-                receiver =
-                    Some(if is_super(&member.value) { self.receiver.unwrap_or(object) } else { object });
-                method = Some(member.attr.as_str());
-                self.flow.load(object, member.attr.as_str(), Some(site))
-            }
-            Expr::Name(name) if name.id.as_str() == "super" => {
-                call.arguments.args.iter().for_each(|argument| {
-                    self.value(argument);
-                });
-                return self.class.map_or_else(|| self.flow.node(), |class| class.above);
-            }
-            Expr::Name(name)
-                if matches!(name.id.as_str(), "globals" | "locals" | "vars") && call.arguments.is_empty() =>
-            {
-                let module = self.module_object;
-                return self.flow.node_of(module);
-            }
-            other => self.expression(other),
-        };
-        let mut arguments = Arguments { receiver, ..Arguments::default() };
-        for argument in &call.arguments.args {
-            arguments.texts.push(self.text(argument).or_else(|| self.first_text(argument)));
-            let node = self.value(argument);
-            arguments.positional.push(node);
-        }
-        for keyword in &call.arguments.keywords {
-            let node = self.value(&keyword.value);
-            match &keyword.arg {
-                Some(name) => {
-                    let text = self.text(&keyword.value);
-                    arguments.named_texts.push((name.as_str().to_owned(), text));
-                    let symbol = self.flow.symbol(name.as_str());
-                    arguments.named.push((symbol, node));
-                }
-                None => {
-                    arguments.named_texts.push(("**".into(), None));
-                    let each = self.flow.load_any(node, None);
-                    arguments.positional.push(each);
-                    arguments.texts.push(None);
-                }
-            }
-        }
-        let given = arguments.positional.clone();
-        if let Some(without) = self.without_argument(&call.func) {
-            arguments.is_passed = true;
-            let arguments = Arguments { is_passed: false, ..arguments.clone() };
-            self.flow.call(without, method, arguments, site);
-        }
-        let result = self.flow.call(callee, method, arguments, site);
-        if let (Some(object), Some(method)) = (receiver, method) {
-            self.container_method(object, method, &given, result);
-        }
-        if let Expr::Name(name) = call.func.as_ref()
-            && let Some(first) = given.first()
-        {
-            self.converted(name.id.as_str(), *first, result, call.range());
-        }
-        result
-    }
-
-    /// What lists and dictionaries give back of what was put in.
-    fn container_method(&mut self, object: Node, method: &str, given: &[Node], result: Node) {
-        match method {
-            "append" | "add" | "insert" | "appendleft" | "put" | "put_nowait" => {
-                given.iter().for_each(|node| self.flow.store_any(object, *node, None));
-            }
-            "extend" | "update" => {
-                for node in given {
-                    let each = self.flow.load_any(*node, None);
-                    self.flow.store_any(object, each, None);
-                }
-            }
-            "get" | "pop" | "popleft" | "setdefault" | "values" | "items" | "get_nowait" => {
-                let each = self.flow.load_any(object, None);
-                self.flow.copy(each, result);
-                given.iter().skip(1).for_each(|node| self.flow.copy(*node, result));
-            }
-            "copy" | "__aenter__" | "__enter__" => self.flow.copy(object, result),
-            _ => {}
-        }
-    }
-
-    /// What some functions of the language call on their argument.
-    fn converted(&mut self, name: &str, first: Node, result: Node, range: TextRange) {
-        let methods: &[&str] = match name {
-            "str" | "print" | "format" => &["__str__", "__repr__", "__format__"],
-            "repr" => &["__repr__"],
-            "len" | "bool" => &["__len__", "__bool__"],
-            "hash" => &["__hash__"],
-            "int" | "float" => &["__int__", "__float__", "__index__"],
-            "bytes" => &["__bytes__"],
-            "abs" => &["__abs__"],
-            "iter" | "list" | "tuple" | "set" | "sorted" | "sum" | "dict" | "enumerate" | "reversed"
-            | "next" | "any" | "all" | "max" | "min" | "zip" => {
-                let each = self.iterated(first, range);
-                let object = self.flow.object();
-                let any = self.flow.any_of(object);
-                self.flow.copy(each, any);
-                let held = self.flow.node_of(object);
-                self.flow.copy(held, result);
-                if name == "next" {
-                    self.flow.copy(each, result);
-                }
-                &[]
-            }
-            _ => &[],
-        };
-        for method in methods {
-            self.special_method(first, method, &[], range);
-        }
-    }
-}
-
-fn is_super(expression: &Expr) -> bool {
-    matches!(expression, Expr::Call(call) if matches!(call.func.as_ref(), Expr::Name(name) if name.id.as_str() == "super"))
 }
 
 fn no_parameters() -> &'static Parameters {

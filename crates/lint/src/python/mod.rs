@@ -3,9 +3,12 @@
 //! Source is parsed and never executed. Names, calls, attributes and the members of containers are followed as values flow;
 //! what cannot be known before a program runs (`eval`, an import under a computed name, compiled modules) is reported as opaque.
 
+mod call;
 mod catalog;
+mod definition;
 mod expression;
 mod find;
+mod fold;
 mod import;
 mod nesting;
 mod requirement;

@@ -215,6 +215,11 @@ impl<'a> Walk<'a, '_, '_> {
                     }
                 }
             }
+            // Copies every member of one object into another, under whatever name a library has for it.
+            ("mixin" | "mergeDescriptors" | "extend" | "defaults", [target, source, ..]) => {
+                self.flow.inherit_all(*target, *source);
+                self.flow.copy(*target, result);
+            }
             ("inherits", [class, above, ..]) => {
                 self.flow.inherit_all(*class, *above);
                 let instances = self.flow.instances(*above);

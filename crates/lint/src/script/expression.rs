@@ -2,16 +2,12 @@
 
 use oxc_ast::ast::{
     ArrayExpressionElement, BinaryOperator, ChainElement, ComputedMemberExpression, Expression,
-    JSXAttributeItem, JSXAttributeValue, JSXChild, JSXElementName, JSXExpression, ObjectExpression,
-    ObjectPropertyKind, PropertyKind, UnaryOperator,
+    ObjectExpression, ObjectPropertyKind, PropertyKind, UnaryOperator,
 };
 use oxc_span::{GetSpan as _, Span};
 
 use super::walk::Walk;
 use crate::dynamic::{Arguments, Node};
-
-const MAX_FOLDS: usize = 20;
-const MAX_TEXT: usize = 4_000;
 
 impl<'a> Walk<'a, '_, '_> {
     /// Evaluates an expression whose value goes somewhere: a function in it may be called there.
@@ -416,104 +412,5 @@ impl<'a> Walk<'a, '_, '_> {
             ..Arguments::default()
         };
         self.flow.call(callee, None, arguments, site)
-    }
-
-    /// Returns the text that an expression always has.
-    pub(super) fn text(&self, expression: &'a Expression<'a>) -> Option<String> {
-        self.fold(expression, 0).filter(|text| text.len() <= MAX_TEXT)
-    }
-
-    fn fold(&self, expression: &'a Expression<'a>, depth: usize) -> Option<String> {
-        if depth > MAX_FOLDS {
-            return None;
-        }
-        match expression.get_inner_expression() {
-            Expression::StringLiteral(inner) => Some(inner.value.to_string()),
-            Expression::TemplateLiteral(inner) => {
-                let mut whole = String::new();
-                let mut parts = inner.expressions.iter();
-                for quasi in &inner.quasis {
-                    whole.push_str(quasi.value.cooked.as_ref()?.as_str());
-                    if !quasi.tail {
-                        whole.push_str(&self.fold(parts.next()?, depth + 1)?);
-                    }
-                }
-                Some(whole)
-            }
-            Expression::BinaryExpression(inner) if inner.operator == BinaryOperator::Addition => {
-                Some(self.fold(&inner.left, depth + 1)? + &self.fold(&inner.right, depth + 1)?)
-            }
-            Expression::CallExpression(call) => {
-                let Expression::StaticMemberExpression(method) = &call.callee else { return None };
-                let Expression::ArrayExpression(parts) = method.object.get_inner_expression() else {
-                    return None;
-                };
-                if method.property.name != "join" {
-                    return None;
-                }
-                let between = match call.arguments.first() {
-                    Some(argument) => self.fold(argument.as_expression()?, depth + 1)?,
-                    None => ",".into(),
-                };
-                let parts: Option<Vec<String>> =
-                    parts.elements.iter().map(|part| self.fold(part.as_expression()?, depth + 1)).collect();
-                Some(parts?.join(&between))
-            }
-            Expression::StaticMemberExpression(member) => {
-                let Expression::Identifier(object) = &member.object else { return None };
-                (object.name == "Symbol").then(|| format!("@@{}", member.property.name))
-            }
-            Expression::Identifier(name) => {
-                let name = name.name.as_str();
-                let scope = self.scopes.iter().rev().find(|scope| scope.nodes.contains_key(name))?;
-                self.fold(scope.constants.get(name)?, depth + 1)
-            }
-            _ => None,
-        }
-    }
-
-    fn element_of_markup(&mut self, element: &'a oxc_ast::ast::JSXElement<'a>) {
-        self.depth += 1;
-        if self.too_deep(element.span) {
-            self.depth -= 1;
-            return;
-        }
-        if let JSXElementName::IdentifierReference(name) = &element.opening_element.name {
-            let node = self.lookup(name.name.as_str());
-            let site = self.site(element.span);
-            self.flow.call(node, None, Arguments::default(), site);
-        }
-        for attribute in &element.opening_element.attributes {
-            match attribute {
-                JSXAttributeItem::Attribute(attribute) => match &attribute.value {
-                    Some(JSXAttributeValue::ExpressionContainer(inner)) => self.contained(&inner.expression),
-                    Some(JSXAttributeValue::Element(inner)) => self.element_of_markup(inner),
-                    _ => {}
-                },
-                JSXAttributeItem::SpreadAttribute(inner) => {
-                    self.value(&inner.argument);
-                }
-            }
-        }
-        element.children.iter().for_each(|child| self.child_of_markup(child));
-        self.depth -= 1;
-    }
-
-    fn child_of_markup(&mut self, child: &'a JSXChild<'a>) {
-        match child {
-            JSXChild::Text(_) => {}
-            JSXChild::Element(inner) => self.element_of_markup(inner),
-            JSXChild::Fragment(inner) => inner.children.iter().for_each(|child| self.child_of_markup(child)),
-            JSXChild::ExpressionContainer(inner) => self.contained(&inner.expression),
-            JSXChild::Spread(inner) => {
-                self.value(&inner.expression);
-            }
-        }
-    }
-
-    fn contained(&mut self, inner: &'a JSXExpression<'a>) {
-        if let Some(expression) = inner.as_expression() {
-            self.value(expression);
-        }
     }
 }
