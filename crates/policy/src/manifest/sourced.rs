@@ -101,6 +101,9 @@ pub trait Listed: Clone + Default {
 
     /// Returns the entries that `wide` does not cover.
     fn beyond(&self, wide: &Self) -> Vec<String>;
+
+    /// Returns the entries as they are written.
+    fn texts(&self) -> Vec<String>;
 }
 
 /// The hosts of a grant, where `*` is every public host and a range may have a port.
@@ -111,6 +114,10 @@ impl Listed for HostSet {
 
     fn beyond(&self, wide: &Self) -> Vec<String> {
         self.iter().filter(|pattern| !covers_host(wide, pattern)).map(ToString::to_string).collect()
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.iter().map(ToString::to_string).collect()
     }
 }
 
@@ -123,6 +130,10 @@ impl Listed for Private {
         let wide: HostSet = wide.iter().cloned().collect();
         self.iter().filter(|pattern| !covers_host(&wide, pattern)).map(ToString::to_string).collect()
     }
+
+    fn texts(&self) -> Vec<String> {
+        self.iter().map(ToString::to_string).collect()
+    }
 }
 
 impl Listed for PathSet {
@@ -134,6 +145,10 @@ impl Listed for PathSet {
     fn beyond(&self, wide: &Self) -> Vec<String> {
         self.iter().filter(|pattern| !wide.covers(pattern)).map(ToString::to_string).collect()
     }
+
+    fn texts(&self) -> Vec<String> {
+        self.iter().map(ToString::to_string).collect()
+    }
 }
 
 impl<K: NameKind> Listed for NameSet<K> {
@@ -143,6 +158,10 @@ impl<K: NameKind> Listed for NameSet<K> {
 
     fn beyond(&self, wide: &Self) -> Vec<String> {
         self.iter().filter(|pattern| !wide.covers(pattern)).map(ToString::to_string).collect()
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.iter().map(ToString::to_string).collect()
     }
 }
 

@@ -156,3 +156,12 @@ fn what_has_no_canonical_form_is_refused() {
         "integer 9007199254740993 is beyond ±(2^53−1) and has no canonical form"
     );
 }
+
+#[test]
+fn a_command_is_spelled_so_that_its_arguments_can_be_told_apart() {
+    let spelled =
+        |parts: &[&str]| tool::spelled(&parts.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>());
+    assert_eq!(spelled(&["sh", "-c", "echo a", ""]), r#"sh -c "echo a" """#);
+    assert_ne!(spelled(&["a", "b"]), spelled(&["a b"]));
+    assert_ne!(spelled(&["a", "\"b\""]), spelled(&["a", "b"]));
+}

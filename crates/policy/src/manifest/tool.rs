@@ -219,6 +219,15 @@ impl ToolRecord {
     }
 }
 
+/// Returns a command for people, with quotes where an argument would read as several.
+pub(super) fn spelled(command: &[String]) -> String {
+    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\');
+    let spell = |part: &String| {
+        if !part.is_empty() && part.chars().all(is_plain) { part.clone() } else { format!("{part:?}") }
+    };
+    command.iter().map(spell).collect::<Vec<_>>().join(" ")
+}
+
 /// Returns constraints with their set in order.
 pub(super) fn sorted(constraints: &Constraints) -> Constraints {
     let mut constraints = constraints.clone();

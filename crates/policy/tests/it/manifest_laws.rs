@@ -255,7 +255,7 @@ fn widened(old: &Case, new: &Case) -> BTreeSet<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 320, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
     fn agrees_with_brute_force(old in toolbox(), new in toolbox(), keeps in any::<[bool; 2]>()) {

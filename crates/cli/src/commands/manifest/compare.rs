@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::git::Repository;
 use super::lock::{Lockfile, Read, parse};
-use super::{MadeArgs, build, seal};
+use super::{MadeArgs, VerifyArgs, build, seal};
 use crate::error::{CommandError, Exit};
 use crate::load::{Place, read_text};
 use crate::shown::one_line;
@@ -39,20 +39,13 @@ pub(super) fn diff(
 }
 
 /// Compares the toolbox with what was agreed to.
-pub(super) fn verify(
-    against: &str,
-    key: Option<&VerifierKey>,
-    made: &MadeArgs,
-    format: Format,
-    place: &Place,
-    out: &mut dyn Write,
-) -> Result<Exit, CommandError> {
-    let before = agreed(against, key, place)?;
+pub(super) fn verify(args: &VerifyArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    let before = agreed(&args.against, args.key.as_ref(), place)?;
     let recorded = match &before {
-        Read::Sound(manifest) => Some(manifest),
+        Read::Sound(manifest) => Some(&**manifest),
         Read::Unsound(_) => None,
     };
-    let now = Read::Sound(build::manifest(place, made, recorded)?);
+    let now = Read::Sound(Box::new(build::manifest(place, &args.made, recorded)?));
     let text = read_text(&place.policy, None)?;
     let places = Places::read(&text);
     let file = place.policy.display().to_string();
@@ -62,7 +55,8 @@ pub(super) fn verify(
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Some(FilePlace { file: file.clone(), line: number(line), column: number(column) })
     };
-    Told { title: "ringfence manifest verify", format, place: &find }.of(&before, &now, out)
+    Told { title: "ringfence manifest verify", format: args.format.format(), place: &find }
+        .of(&before, &now, out)
 }
 
 /// Shows what has changed, and writes the manifest anew when somebody agrees.
@@ -76,7 +70,7 @@ pub(super) fn accept(
     let lock = Lockfile::beside(place);
     let before = if lock.path.exists() { Some(lock.try_read()?) } else { None };
     let recorded = match &before {
-        Some(Read::Sound(manifest)) => Some(manifest),
+        Some(Read::Sound(manifest)) => Some(&**manifest),
         Some(Read::Unsound(_)) | None => None,
     };
     let now = build::manifest(place, made, recorded)?;
@@ -86,9 +80,10 @@ pub(super) fn accept(
     }
     let nowhere = |_: &Subject, _: ChangeCode| None;
     let told = Told { title: "ringfence manifest accept", format: Format::Human, place: &nowhere };
+    let proposed = Read::Sound(Box::new(now.clone()));
     match before {
-        Some(before) => told.of(&before, &Read::Sound(now.clone()), out)?,
-        None => told.of(&Read::Sound(nothing()?), &Read::Sound(now.clone()), out)?,
+        Some(before) => told.of(&before, &proposed, out)?,
+        None => told.of(&Read::Sound(Box::new(nothing()?)), &proposed, out)?,
     };
     out.flush()?;
     match agreement {

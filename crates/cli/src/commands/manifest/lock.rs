@@ -18,7 +18,7 @@ pub(crate) struct Lockfile {
 
 /// A manifest that was read, or why what was read is none that can be compared.
 pub(super) enum Read {
-    Sound(Manifest),
+    Sound(Box<Manifest>),
     /// It was edited, or another program wrote it: a finding, not a mistake of whoever asks.
     Unsound(ManifestError),
 }
@@ -43,7 +43,7 @@ impl Lockfile {
     /// Reads a manifest that must be whole.
     pub(crate) fn read(&self) -> Result<Manifest, CommandError> {
         match self.try_read()? {
-            Read::Sound(manifest) => Ok(manifest),
+            Read::Sound(manifest) => Ok(*manifest),
             Read::Unsound(error) => Err(input(format!("`{}`: {error}", self.path.display()))),
         }
     }
@@ -124,7 +124,7 @@ impl Lockfile {
 /// Reads the text of a manifest; `place` says where it is from.
 pub(super) fn parse(text: &str, place: &str) -> Result<Read, CommandError> {
     match Manifest::from_json(text) {
-        Ok(manifest) => Ok(Read::Sound(manifest)),
+        Ok(manifest) => Ok(Read::Sound(Box::new(manifest))),
         Err(error) if error.code().is_some() => Ok(Read::Unsound(error)),
         Err(error) => Err(input(format!("`{place}`: {error}"))),
     }

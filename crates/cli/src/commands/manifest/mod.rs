@@ -67,20 +67,23 @@ enum ManifestCommand {
     /// Compare the toolbox with a manifest that was agreed to
     ///
     /// Exits with 4 when the toolbox widens anything.
-    Verify {
-        /// A revision of git that holds the manifest, or a file, whose name ends in `.json`
-        #[arg(long, value_name = "REV|FILE", default_value = "HEAD")]
-        against: String,
-        /// Refuse a manifest that this key has not signed; it is what `ringfence audit keygen` printed
-        #[arg(long, value_name = "VERIFIER")]
-        key: Option<VerifierKey>,
-        #[command(flatten)]
-        made: MadeArgs,
-        #[command(flatten)]
-        format: FormatArgs,
-    },
+    Verify(Box<VerifyArgs>),
     /// Write the manifest of the toolbox
     Write(WriteArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct VerifyArgs {
+    /// A revision of git that holds the manifest, or a file, whose name ends in `.json`
+    #[arg(long, value_name = "REV|FILE", default_value = "HEAD")]
+    against: String,
+    /// Refuse a manifest that this key has not signed; it is what `ringfence audit keygen` printed
+    #[arg(long, value_name = "VERIFIER")]
+    key: Option<VerifierKey>,
+    #[command(flatten)]
+    made: MadeArgs,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -166,9 +169,7 @@ pub(crate) fn run(args: &ManifestArgs, place: &Place, out: &mut dyn Write) -> Re
             write!(out, "{page}")?;
             Ok(Exit::Done)
         }
-        Some(ManifestCommand::Verify { against, key, made, format }) => {
-            compare::verify(against, key.as_ref(), made, format.format(), place, out)
-        }
+        Some(ManifestCommand::Verify(args)) => compare::verify(args, place, out),
     }
 }
 

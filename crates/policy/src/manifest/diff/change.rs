@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::ChangeCode;
+use crate::manifest::Listed;
 use crate::report::{Finding, Level};
 
 /// Which way a change goes. Ordered: the worst is first.
@@ -119,20 +120,31 @@ impl<'a> Changes<'a> {
         self.push(code, Drift::Narrowed, Level::Note, message.into());
     }
 
-    /// Tells of entries that are only on one side.
-    pub(super) fn sets(
-        &mut self,
-        [wide, narrow]: [ChangeCode; 2],
-        what: &str,
-        gained: &[String],
-        lost: &[String],
-    ) {
-        if !gained.is_empty() {
-            self.widened(wide, format!("{what}: now also {}", quoted(gained)));
+    /// Tells of entries that only one side covers.
+    pub(super) fn sets(&mut self, [wide, narrow]: [ChangeCode; 2], what: &str, sets: &Sets) {
+        let list = |texts: &[String]| if texts.is_empty() { "nothing".to_owned() } else { quoted(texts) };
+        let both = format!("{} → {}", list(&sets.was), list(&sets.is));
+        if !sets.gained.is_empty() {
+            self.widened(wide, format!("{what}: now also {} ({both})", quoted(&sets.gained)));
         }
-        if !lost.is_empty() {
-            self.narrowed(narrow, format!("{what}: no longer {}", quoted(lost)));
+        if !sets.lost.is_empty() {
+            self.narrowed(narrow, format!("{what}: {both}"));
         }
+    }
+}
+
+/// Two sets, and what of each the other does not cover.
+pub(super) struct Sets {
+    pub(super) was: Vec<String>,
+    pub(super) is: Vec<String>,
+    pub(super) gained: Vec<String>,
+    pub(super) lost: Vec<String>,
+}
+
+impl Sets {
+    /// Compares two sets by coverage.
+    pub(super) fn of<S: Listed>(old: &S, new: &S) -> Self {
+        Self { was: old.texts(), is: new.texts(), gained: new.beyond(old), lost: old.beyond(new) }
     }
 }
 

@@ -9,9 +9,8 @@ use super::ChangeCode::{
     PersonalityLimitsWidened, PersonalityNetworkNarrowed, PersonalityNetworkWidened,
     PersonalitySecretsNarrowed, PersonalitySecretsWidened, PersonalityToolsNarrowed, PersonalityToolsWidened,
 };
-use super::change::{Changes, arrow};
+use super::change::{Changes, Sets, arrow};
 use super::rule::{self, decision};
-use crate::manifest::Listed;
 use crate::manifest::paths::{floor_beyond, lifted};
 use crate::report::Level;
 use crate::{
@@ -47,10 +46,16 @@ fn tools(changes: &mut Changes<'_>, old: &Personality, new: &Personality) {
         (Some(_), None) => changes.widened(codes[0], "tools: a list → every tool"),
         (None, Some(_)) => changes.narrowed(codes[1], "tools: every tool → a list"),
         (Some(before), Some(now)) => {
-            let beyond = |some: &[crate::ToolName], others: &[crate::ToolName]| -> Vec<String> {
+            let texts = |some: &[crate::ToolName], others: &[crate::ToolName]| -> Vec<String> {
                 some.iter().filter(|tool| !others.contains(tool)).map(ToString::to_string).collect()
             };
-            changes.sets(codes, "tools", &beyond(now, before), &beyond(before, now));
+            let sets = Sets {
+                was: texts(before, &[]),
+                is: texts(now, &[]),
+                gained: texts(now, before),
+                lost: texts(before, now),
+            };
+            changes.sets(codes, "tools", &sets);
         }
     }
 }
@@ -58,10 +63,8 @@ fn tools(changes: &mut Changes<'_>, old: &Personality, new: &Personality) {
 fn network(changes: &mut Changes<'_>, old: &Personality, new: &Personality) {
     let codes = [PersonalityNetworkWidened, PersonalityNetworkNarrowed];
     let (before, now) = (&old.network, &new.network);
-    let (gained, lost) = (now.hosts().beyond(before.hosts()), before.hosts().beyond(now.hosts()));
-    changes.sets(codes, "hosts", &gained, &lost);
-    let (gained, lost) = (now.private().beyond(before.private()), before.private().beyond(now.private()));
-    changes.sets(codes, "private addresses", &gained, &lost);
+    changes.sets(codes, "hosts", &Sets::of(before.hosts(), now.hosts()));
+    changes.sets(codes, "private addresses", &Sets::of(before.private(), now.private()));
     match (before.on_unknown(), now.on_unknown()) {
         (OnUnknown::Refuse, OnUnknown::Ask) => {
             changes.widened(codes[0], "hosts that nothing names: `refuse` → `ask`");
@@ -81,9 +84,10 @@ fn paths(changes: &mut Changes<'_>, old: &Personality, new: &Personality) {
         let (before, now) = (old.fs_reach.direction(direction), new.fs_reach.direction(direction));
         let floor =
             |some, others| floor_beyond(lifted(some, direction), lifted(others, direction), direction);
-        let gained = [now.beyond(before), floor(now, before)].concat();
-        let lost = [before.beyond(now), floor(before, now)].concat();
-        changes.sets(codes, "paths", &gained, &lost);
+        let mut sets = Sets::of(before, now);
+        sets.gained.extend(floor(now, before));
+        sets.lost.extend(floor(before, now));
+        changes.sets(codes, "paths", &sets);
     }
 }
 
@@ -106,7 +110,7 @@ fn names<K: NameKind>(
             changes.widened(codes[0], format!("{what}: what each tool declares → `*`"));
         }
         (None, Some(_)) => changes.narrowed(codes[1], format!("{what}: what each tool declares → a list")),
-        (Some(before), Some(now)) => changes.sets(codes, what, &now.beyond(before), &before.beyond(now)),
+        (Some(before), Some(now)) => changes.sets(codes, what, &Sets::of(before, now)),
     }
 }
 

@@ -6,7 +6,7 @@ use super::ChangeCode::{
     ToolFilesystemWriteWidened, ToolNetworkNarrowed, ToolNetworkWidened, ToolSecretsNarrowed,
     ToolSecretsWidened, ToolStorageNarrowed, ToolStorageWidened,
 };
-use super::change::{Changes, arrow};
+use super::change::{Changes, Sets, arrow};
 use crate::manifest::{Listed, Reached, ReachedHosts, ReachedPaths, Sourced};
 use crate::{Direction, OnUnknown, Storage, StorageScope};
 
@@ -33,7 +33,7 @@ fn sets<S: Listed>(
     old: &Sourced<S>,
     new: &Sourced<S>,
 ) {
-    changes.sets(codes, what, &new.set().beyond(old.set()), &old.set().beyond(new.set()));
+    changes.sets(codes, what, &Sets::of(old.set(), new.set()));
 }
 
 fn network(changes: &mut Changes<'_>, old: &ReachedHosts, new: &ReachedHosts) {
@@ -57,8 +57,13 @@ fn paths(changes: &mut Changes<'_>, old: &ReachedPaths, new: &ReachedPaths) {
         (Direction::Write, [ToolFilesystemWriteWidened, ToolFilesystemWriteNarrowed]),
     ] {
         let (before, now) = (old.direction(direction), new.direction(direction));
-        let (gained, lost) = (now.beyond(before, direction), before.beyond(now, direction));
-        changes.sets(codes, "paths", &gained, &lost);
+        let sets = Sets {
+            was: before.shown(),
+            is: now.shown(),
+            gained: now.beyond(before, direction),
+            lost: before.beyond(now, direction),
+        };
+        changes.sets(codes, "paths", &sets);
         // Where there was nothing to keep in a jail, the lists say it all.
         if before.is_empty() || now.is_empty() || old.jail == new.jail {
             continue;

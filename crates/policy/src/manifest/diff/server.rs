@@ -5,10 +5,10 @@ use super::ChangeCode::{
     ToolLimitsLowered, ToolLimitsRaised, ToolNetworkNarrowed, ToolNetworkWidened, ToolRemoved,
     ToolSecretsNarrowed, ToolSecretsWidened,
 };
-use super::change::{Changes, arrow, quote};
+use super::change::{Changes, Sets, arrow, quote};
 use super::{lint, reach, rule, tool};
 use crate::Accept;
-use crate::manifest::{Listed as _, ServerRecord, ServerToolRecord};
+use crate::manifest::{ServerRecord, ServerToolRecord};
 use crate::report::Level;
 
 /// Tells of a server that was not there. It runs code of its own, so it is never nothing.
@@ -42,9 +42,8 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &ServerRecord, new: &Serve
     tool::commands(changes, &old.command, &new.command);
     tool::binaries(changes, &old.binaries, &new.binaries);
     started(changes, old, new);
-    let (registry, before) = (new.registry.set(), old.registry.set());
-    let (gained, lost) = (registry.beyond(before), before.beyond(registry));
-    changes.sets([ToolNetworkWidened, ToolNetworkNarrowed], "install hosts", &gained, &lost);
+    let sets = Sets::of(old.registry.set(), new.registry.set());
+    changes.sets([ToolNetworkWidened, ToolNetworkNarrowed], "install hosts", &sets);
     secrets(changes, old, new);
     definitions(changes, old, new);
     tools(changes, old, new);

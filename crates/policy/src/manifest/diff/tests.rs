@@ -342,7 +342,10 @@ fn the_worst_is_first_and_says_what_to_do() {
     assert_eq!(directions, [Drift::Widened, Drift::Narrowed]);
     assert!(is_widened(&changes));
     let finding = &to_report(&changes)[0];
-    assert_eq!(finding.message, "widened: hosts: now also `*.x.test`");
+    assert_eq!(
+        finding.message,
+        "widened: hosts: now also `*.x.test` (`*.x.test:443`, `10.1.2.3` → `*.x.test`, `10.1.2.3`)"
+    );
     assert_eq!(finding.help.as_deref(), Some("narrow it, or accept it with `ringfence manifest accept`"));
 }
 

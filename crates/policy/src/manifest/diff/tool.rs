@@ -8,6 +8,7 @@ use super::change::{Changes, arrow, quote, quoted};
 use super::schema::{Comparison, compare as compare_schemas, tells_nothing_new};
 use super::{lint, reach, rule};
 use crate::SafetyClass;
+use crate::manifest::tool::spelled;
 use crate::manifest::{Reached, RuntimeRecord, Tier, ToolRecord};
 use crate::report::Level;
 
@@ -112,7 +113,7 @@ fn runtimes(changes: &mut Changes<'_>, old: &RuntimeRecord, new: &RuntimeRecord)
 fn word(runtime: &RuntimeRecord) -> String {
     match runtime {
         RuntimeRecord::Builtin { name } => format!("builtin {name:?}"),
-        RuntimeRecord::Command { command, .. } => command.join(" "),
+        RuntimeRecord::Command { command, .. } => spelled(command),
         RuntimeRecord::Native => "native code".to_owned(),
         RuntimeRecord::Server { server, definition } => {
             format!("server {server} {}", definition.chars().take(12).collect::<String>())
@@ -122,7 +123,7 @@ fn word(runtime: &RuntimeRecord) -> String {
 
 pub(super) fn commands(changes: &mut Changes<'_>, old: &[String], new: &[String]) {
     if old != new {
-        let message = format!("command: {}", arrow(&old.join(" "), &new.join(" ")));
+        let message = format!("command: {}", arrow(&spelled(old), &spelled(new)));
         changes.changed(ToolCommandChanged, Level::Warning, message);
     }
 }

@@ -1,5 +1,6 @@
 //! What a page says, before it is written in any format.
 
+use crate::manifest::tool::spelled;
 use crate::manifest::{
     Approval, LintRecord, Listed, Manifest, Paths, Provenance, Reached, RuntimeRecord, ServerRecord, Sourced,
     SourcedLimits, ToolRecord,
@@ -101,7 +102,7 @@ fn tool(name: &str, record: &ToolRecord) -> Section {
     rows.rules(&record.constraints, &record.limits);
     match &record.runtime {
         RuntimeRecord::Builtin { .. } | RuntimeRecord::Native => {}
-        RuntimeRecord::Command { command, .. } => rows.plain("runs", vec![command.join(" ")]),
+        RuntimeRecord::Command { command, .. } => rows.plain("runs", vec![spelled(command)]),
         RuntimeRecord::Server { server, .. } => rows.plain("runs", vec![format!("in server {server}")]),
     }
     rows.lint(record.lint.as_ref());
@@ -129,7 +130,7 @@ fn server(name: &str, record: &ServerRecord) -> Section {
     let secrets = record.secrets.iter().map(|(variable, secret)| format!("{variable} = {secret}"));
     rows.plain("in variables", secrets.collect());
     if !record.command.is_empty() {
-        rows.plain("runs", vec![record.command.join(" ")]);
+        rows.plain("runs", vec![spelled(&record.command)]);
     }
     rows.sourced("installs from", &record.registry);
     let tools = record.tools.iter().map(|(name, tool)| match tool.enabled {
