@@ -1,0 +1,5 @@
+//! The lint on real programs.
+
+mod evasion;
+mod program;
+mod real;
