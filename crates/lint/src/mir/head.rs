@@ -63,6 +63,11 @@ pub(super) fn is_standard(path: &Path<'_>) -> bool {
     path.segments.len() > 1 && path.segments.first().is_some_and(|first| STANDARD.contains(&first.name))
 }
 
+/// Says whether a path is an associated type; a type that is defined inside a method has more names behind the bracket.
+pub(super) fn is_projection(path: &Path<'_>) -> bool {
+    path.qualified.is_some() && path.segments.len() < 2
+}
+
 const PRIMITIVES: &[&str] = &[
     "bool", "char", "f128", "f16", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "str", "u128",
     "u16", "u32", "u64", "u8", "usize",
@@ -140,7 +145,7 @@ impl<'a> Heads<'a> {
         let mut found = Vec::new();
         for word in words {
             paths_in(&Type::read(summary.text(word)), &mut |path| {
-                if path.qualified.is_none() && !is_standard(path) {
+                if !is_projection(path) && !is_standard(path) {
                     found.push(path.plain());
                 }
             });

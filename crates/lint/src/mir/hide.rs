@@ -50,17 +50,21 @@ impl Graph<'_> {
                     &[],
                 );
             }
-            let ty = match Path::read(text).qualified {
-                Some(block) => shape(&block.subject),
-                None => shape(&Type::read(text)),
-            };
-            let Some(ty) = ty else { continue };
-            let own = self.index.units.get(unit).is_some_and(|unit| unit.own);
-            for meaning in self.pointers_of(if own { None } else { Some(unit) }, &ty) {
+            for meaning in self.behind_pointer(unit, text) {
                 self.leaf(node, meaning.effects, meaning.mediated, &meaning.shown, *spot, &[]);
                 self.use_meaning(node, &meaning, *spot);
             }
         }
+    }
+
+    /// Returns what may be behind the pointer or object that an indirect call goes through.
+    pub(super) fn behind_pointer(&mut self, unit: usize, text: &str) -> Vec<Rc<Meaning>> {
+        let shape = match Path::read(text).qualified {
+            Some(block) => shape(&block.subject),
+            None => shape(&Type::read(text)),
+        };
+        let own = self.index.units.get(unit).is_some_and(|unit| unit.own);
+        shape.map_or_else(Vec::new, |shape| self.pointers_of(if own { None } else { Some(unit) }, &shape))
     }
 
     /// A type becomes a trait object.
@@ -153,7 +157,7 @@ impl Index<'_> {
 }
 
 /// Finds the trait that a type is an object of.
-fn object<'p, 'a>(ty: &'p Type<'a>) -> Option<&'p Path<'a>> {
+pub(super) fn object<'p, 'a>(ty: &'p Type<'a>) -> Option<&'p Path<'a>> {
     match ty {
         Type::Dyn(traits) => traits.first(),
         Type::Reference(inner) | Type::Pointer(inner) | Type::List(inner) => object(inner),

@@ -24,7 +24,7 @@ pub(super) struct Entry<'a> {
 }
 
 /// A method or constant in an impl of a trait.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Method {
     /// The trait; absent if it could not be read, then it may be any.
     pub(super) of: Option<Name>,
@@ -34,6 +34,8 @@ pub(super) struct Method {
     pub(super) program: bool,
     pub(super) name: Name,
     pub(super) node: Node,
+    /// For an impl on a type of std: the types of the program in the trait's arguments, one of which must be there for it to be meant.
+    given: std::rc::Rc<[Head]>,
 }
 
 /// All items.
@@ -53,6 +55,8 @@ pub(super) struct Index<'a> {
     by_trait: HashMap<(Option<Name>, Name), Vec<(Head, Node)>>,
     blanket: HashMap<(Option<Name>, Name), Vec<Node>>,
     with_trait: HashMap<Name, Vec<Head>>,
+    /// The methods that a type in the arguments of a trait leads to.
+    pub(super) givers: HashMap<Head, Vec<Node>>,
     pub(super) closures: HashMap<&'a str, Vec<Node>>,
     pub(super) children: Vec<Vec<Node>>,
     /// The type and trait of each item in an impl, for its name.
@@ -79,6 +83,7 @@ impl<'a> Index<'a> {
             by_trait: HashMap::new(),
             blanket: HashMap::new(),
             with_trait: HashMap::new(),
+            givers: HashMap::new(),
             closures: HashMap::new(),
             children: Vec::new(),
             subjects: HashMap::new(),
@@ -169,7 +174,8 @@ impl<'a> Index<'a> {
         let inherent = block.known && block.of.is_none();
         let of_tail = of_text.as_ref().map(Path::tail);
         let of = of_tail.map(|tail| self.name(tail));
-        if let Some(head) = heads.as_ref().and_then(|heads| heads.first()) {
+        let own = |head: &&Head| self.heads.text(**head).starts_with(&format!("{unit}:"));
+        if let Some(head) = heads.as_ref().and_then(|heads| heads.iter().find(own).or_else(|| heads.first())) {
             self.subjects.insert(node, (*head, of_tail));
         }
         if inherent {
@@ -201,8 +207,26 @@ impl<'a> Index<'a> {
             self.blanket.entry((of, name)).or_default().push(node);
             return;
         };
+        let mut given: Vec<Head> = Vec::new();
+        if let Some(of) = &of_text
+            && !standard.is_empty()
+        {
+            for word in of.segments.last().map_or(&[][..], |segment| &segment.args) {
+                self.given(unit, entry, word, &mut given);
+            }
+        }
+        let given: std::rc::Rc<[Head]> = given.into();
+        let none: std::rc::Rc<[Head]> = std::rc::Rc::from([]);
         for head in heads {
-            self.methods.entry(head).or_default().push(Method { of, standard, program, name, node });
+            // What is not of the program can have a trait of std only with a type of the program in the trait's arguments.
+            let outside = !self.heads.text(head).starts_with(|c: char| c.is_ascii_digit());
+            if outside {
+                for head in given.iter() {
+                    self.givers.entry(*head).or_default().push(node);
+                }
+            }
+            let given = if outside { std::rc::Rc::clone(&given) } else { std::rc::Rc::clone(&none) };
+            self.methods.entry(head).or_default().push(Method { of, standard, program, name, node, given });
             self.by_trait.entry((of, name)).or_default().push((head, node));
             if let Some(of) = of.filter(|_| program) {
                 let types = self.with_trait.entry(of).or_default();
@@ -211,6 +235,28 @@ impl<'a> Index<'a> {
                 }
             }
         }
+    }
+
+    /// Adds the types of the program in a written type.
+    fn given(&mut self, unit: usize, entry: Entry<'a>, ty: &Type<'_>, given: &mut Vec<Head>) {
+        match ty {
+            Type::Path(path) => {
+                let module = entry.name.split("::<impl at").next().filter(|module| !module.starts_with('<')).unwrap_or("");
+                let heads = self.heads.written(unit, module, path);
+                given.extend(heads.into_iter().filter(|head| self.heads.text(*head).starts_with(|c: char| c.is_ascii_digit())));
+                for ty in path.segments.iter().flat_map(|segment| &segment.args) {
+                    self.given(unit, entry, ty, given);
+                }
+            }
+            Type::List(inner) | Type::Pointer(inner) | Type::Reference(inner) => self.given(unit, entry, inner, given),
+            Type::Tuple(items) => items.iter().for_each(|ty| self.given(unit, entry, ty, given)),
+            _ => {}
+        }
+    }
+
+    /// Says whether a method can be meant by a call with some types.
+    pub(super) fn is_given(&self, method: &Method, among: &[Head]) -> bool {
+        method.given.is_empty() || method.given.iter().any(|head| among.contains(head))
     }
 
     /// Finds the type of an impl: `None` if it is a parameter, so that the impl is for every type.
@@ -408,15 +454,6 @@ impl<'a> Index<'a> {
         block.is_some_and(|block| !block.parameters.is_empty() || !block.known)
     }
 
-    /// Says whether a type matters to a call: it has methods, or something inside, or stands for others.
-    pub(super) fn is_of_interest(&self, head: Head) -> bool {
-        self.methods.contains_key(&head)
-            || self.parts.contains_key(&head)
-            || self.associated.contains_key(&head)
-            || self.heads.text(head).starts_with("closure:")
-            || self.heads.text(head).starts_with("dyn:")
-    }
-
     /// Returns the methods of impls for every type.
     pub(super) fn for_all(&self, of: Name, method: Name) -> impl Iterator<Item = Node> {
         [Some(of), None]
@@ -451,7 +488,7 @@ fn closure_of(text: &str) -> Type<'_> {
 /// Finds a type with that last name in a type.
 fn find<'p, 'a>(ty: &'p Type<'a>, tail: &str) -> Option<&'p Path<'a>> {
     match ty {
-        Type::Path(path) if path.tail() == tail && path.qualified.is_none() => Some(path),
+        Type::Path(path) if path.tail() == tail && !super::head::is_projection(path) => Some(path),
         Type::Path(path) => {
             path.segments.iter().flat_map(|segment| &segment.args).find_map(|ty| find(ty, tail))
         }

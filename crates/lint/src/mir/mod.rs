@@ -22,6 +22,7 @@ mod runs;
 mod solve;
 mod source;
 mod summary;
+mod survey;
 mod verdict;
 
 use std::path::PathBuf;

@@ -338,8 +338,8 @@ impl<'a> Reader<'a> {
             if open {
                 self.eat(")");
             }
-            self.space();
-            if !self.eat("+ ") && !self.eat("+") {
+            // What follows may be ` as` or ` {`, whose space belongs to it.
+            if !self.eat(" + ") {
                 return bounds;
             }
         }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::fit::fits;
-use super::head::{Found, Inside, is_standard};
+use super::head::{Found, Inside, is_projection, is_standard};
 use super::index::{Index, Name, Node};
 use super::path::{Path, Qualified, Signature, Type};
 use super::runs::{self, Traits};
@@ -29,6 +29,8 @@ pub(super) struct Meaning {
     pub(super) runs: Traits,
     /// The method of a trait of the program that it runs on a type that the caller names.
     pub(super) needs: Option<(Name, Name)>,
+    /// Whether that type is told by another that the caller names: the items of an iterator.
+    pub(super) told: bool,
 }
 
 impl Meaning {
@@ -189,7 +191,7 @@ impl Index<'_> {
         for found in subject.heads.iter().filter_map(|head| self.methods.get(head)).flatten() {
             let same = found.of.is_none_or(|found| found == wanted.0)
                 && (found.standard.meets(bit) || bit.is_empty());
-            if same && found.name == wanted.1 {
+            if same && found.name == wanted.1 && self.is_given(found, &meaning.types.heads) {
                 meaning.targets.push(found.node);
             }
         }
@@ -233,6 +235,7 @@ impl Index<'_> {
         let subject = self.outermost(unit, block.subject.behind());
         if subject.generic && subject.heads.is_empty() {
             meaning.needs = Some((of, method));
+            meaning.told = matches!(block.subject.behind(), Type::Path(path) if is_projection(path));
             meaning.targets = self.for_all(of, method).collect();
             return Rc::new(meaning);
         }
@@ -250,7 +253,7 @@ impl Index<'_> {
     /// Returns the outermost name of a type; a tuple or a list counts with what is in it.
     fn outermost(&mut self, unit: usize, ty: &Type<'_>) -> Found {
         match ty {
-            Type::Path(path) if path.qualified.is_none() => {
+            Type::Path(path) if !is_projection(path) => {
                 let named = self.heads.named(unit, path);
                 Found { heads: named.heads.clone(), generic: named.parameter }
             }

@@ -102,6 +102,8 @@ const ARITHMETIC: &[&str] = &[
 impl Traits {
     pub(super) const NONE: Self = Self(0);
     pub(super) const DROP: Self = Self(1);
+    /// How many traits there can be.
+    pub(super) const COUNT: u32 = 64;
 
     /// Returns the set of one trait, empty for a trait that std never runs.
     pub(super) fn one(name: &str) -> Self {
@@ -132,6 +134,11 @@ impl Traits {
     /// Says whether the two have a trait in common.
     pub(super) const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// Returns the numbers of the traits in it.
+    pub(super) fn bits(self) -> impl Iterator<Item = u32> {
+        (0..Self::COUNT).filter(move |bit| self.0 & (1 << bit) != 0)
     }
 
     /// Says whether nothing is in it.

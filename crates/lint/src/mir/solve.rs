@@ -25,12 +25,13 @@ pub(super) struct Graph<'a> {
     pub(super) leaves: Vec<Vec<Leaf>>,
     state: Vec<State>,
     calls: Vec<Call>,
-    seen: HashSet<(Node, Node, u32, bool)>,
-    joined: HashSet<(Node, Node)>,
-    type_lists: Vec<Rc<[Head]>>,
-    type_numbers: HashMap<Rc<[Head]>, u32>,
+    numbers: HashMap<(Node, Node), u32>,
     meanings: HashMap<(usize, MentionKind, Word), Rc<Meaning>>,
     glues: HashMap<Head, Rc<[Node]>>,
+    outputs: HashMap<Node, Rc<[Head]>>,
+    /// For each item whether it may do anything; empty before the rough look.
+    may: Vec<bool>,
+    interest: HashMap<Head, bool>,
     pub(super) pointers: HashMap<Option<usize>, HashMap<String, Vec<Rc<Meaning>>>>,
     queue: VecDeque<Task>,
 }
@@ -50,14 +51,17 @@ struct State {
     reached: bool,
     runs: Traits,
     needs: HashSet<(Name, Name)>,
+    /// Some want is for a type that is told by another, such as the items of an iterator.
+    told: bool,
     callers: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// All calls of one target by one caller, with the types that they name.
+#[derive(Clone, Debug)]
 struct Call {
     caller: Node,
     target: Node,
-    types: u32,
+    heads: Vec<Head>,
     generic: bool,
     spot: Spot,
 }
@@ -70,7 +74,8 @@ enum Want {
 
 #[derive(Clone, Copy, Debug)]
 enum Task {
-    Apply(u32, Want),
+    /// Applies a want to a call, for the types from a position on.
+    Apply(u32, Want, usize),
     Reach(Node),
 }
 
@@ -86,12 +91,12 @@ impl<'a> Graph<'a> {
             leaves: vec![Vec::new(); count],
             state: vec![State::default(); count],
             calls: Vec::new(),
-            seen: HashSet::new(),
-            joined: HashSet::new(),
-            type_lists: Vec::new(),
-            type_numbers: HashMap::new(),
+            numbers: HashMap::new(),
             meanings: HashMap::new(),
             glues: HashMap::new(),
+            outputs: HashMap::new(),
+            may: Vec::new(),
+            interest: HashMap::new(),
             pointers: HashMap::new(),
             queue: VecDeque::new(),
         }
@@ -99,12 +104,15 @@ impl<'a> Graph<'a> {
 
     /// Follows everything that the given items can reach.
     pub(super) fn follow(&mut self, roots: impl Iterator<Item = Node>) {
+        self.may = self.survey();
+        self.interest.clear();
+        self.outputs.clear();
         for root in roots {
             self.reach(root);
         }
         while let Some(task) = self.queue.pop_front() {
             match task {
-                Task::Apply(call, want) => self.apply(call, want),
+                Task::Apply(call, want, from) => self.apply(call, want, from),
                 Task::Reach(node) => self.expand(node),
             }
         }
@@ -156,11 +164,10 @@ impl<'a> Graph<'a> {
         let unit = entry.unit;
         let summaries = self.index.summaries;
         let Some(summary) = summaries.get(unit) else { return };
-        let none = self.type_list(Vec::new());
         for child in self.index.children.get(node as usize).cloned().unwrap_or_default() {
             let spot =
                 self.index.entries.get(child as usize).and_then(|child| child.item.spot).unwrap_or_default();
-            self.call(node, child, none, true, spot);
+            self.call(node, child, &[], true, spot);
         }
         if let Some(spot) = entry.item.assembly {
             self.leaf(node, EffectSet::of(Effect::Asm), false, "asm!", spot, &[]);
@@ -172,6 +179,10 @@ impl<'a> Graph<'a> {
             if let Some(opened) = super::open::effects(entry.item, summary, &meaning) {
                 self.leaf(node, opened, false, &meaning.shown, mention.spot, literals);
                 continue;
+            }
+            if matches!(meaning.shown.as_str(), "std::fs::write" | "std::env::set_var") {
+                // What is written is not where.
+                literals = literals.get(..1).unwrap_or(literals);
             }
             if effects.contains(Effect::Exec) && literals.is_empty() {
                 literals = super::open::program(entry.item, summary);
@@ -197,19 +208,18 @@ impl<'a> Graph<'a> {
 
     /// Takes the calls that a mention means.
     pub(super) fn use_meaning(&mut self, node: Node, meaning: &Meaning, spot: Spot) {
-        let types = self.widened(&meaning.types.heads);
+        let heads = self.widened(&meaning.types.heads);
         let generic = meaning.types.generic || meaning.needs.is_some();
         for target in &meaning.targets {
-            self.call(node, *target, types, generic, spot);
+            self.call(node, *target, &heads, generic, spot);
         }
         if !meaning.runs.is_empty() {
-            self.run(node, &meaning.types, meaning.runs, spot);
+            self.run_on(node, &heads, meaning.types.generic, meaning.runs, spot);
         }
         if let Some((of, method)) = meaning.needs {
-            self.need(node, of, method);
-            let list = self.type_lists.get(types as usize).cloned().unwrap_or_default();
-            for target in self.index.methods_of(&list, of, method) {
-                self.call(node, target, types, generic, spot);
+            self.need(node, of, method, meaning.told);
+            for target in self.index.methods_of(&heads, of, method) {
+                self.call(node, target, &heads, generic, spot);
             }
         }
     }
@@ -247,42 +257,57 @@ impl<'a> Graph<'a> {
 
     /// Runs traits of the standard library on types.
     pub(super) fn run(&mut self, node: Node, found: &Found, runs: Traits, spot: Spot) {
-        let types = self.widened(&found.heads);
-        if found.generic {
+        let heads = self.widened(&found.heads);
+        self.run_on(node, &heads, found.generic, runs, spot);
+    }
+
+    fn run_on(&mut self, node: Node, heads: &[Head], generic: bool, runs: Traits, spot: Spot) {
+        if generic {
             self.want(node, runs);
         }
-        for head in self.type_lists.get(types as usize).cloned().unwrap_or_default().iter() {
-            for target in self.standard_methods(*head, runs) {
-                self.call(node, target, types, found.generic, spot);
+        for head in heads {
+            for target in self.standard_methods(*head, runs, heads) {
+                self.call(node, target, heads, generic, spot);
             }
         }
     }
 
-    /// Adds a call; its target's wants are applied to it.
-    pub(super) fn call(&mut self, caller: Node, target: Node, types: u32, generic: bool, spot: Spot) {
-        if caller == target || !self.seen.insert((caller, target, types, generic)) {
+    /// Adds a call; its target's wants are applied to what is new in it.
+    pub(super) fn call(&mut self, caller: Node, target: Node, heads: &[Head], generic: bool, spot: Spot) {
+        if caller == target || !self.may_do(target) {
             return;
         }
-        if self.joined.insert((caller, target))
-            && let Some(edges) = self.edges.get_mut(caller as usize)
-        {
-            edges.push((target, spot));
+        let number = match self.numbers.get(&(caller, target)) {
+            Some(number) => *number,
+            None => {
+                let number = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+                self.numbers.insert((caller, target), number);
+                self.calls.push(Call { caller, target, heads: Vec::new(), generic: false, spot });
+                if let Some(edges) = self.edges.get_mut(caller as usize) {
+                    edges.push((target, spot));
+                }
+                if let Some(state) = self.state.get_mut(target as usize) {
+                    state.callers.push(number);
+                }
+                self.reach(target);
+                number
+            }
+        };
+        let (Some(call), Some(state)) = (self.calls.get_mut(number as usize), self.state.get(target as usize)) else { return };
+        let from = call.heads.len();
+        for head in heads {
+            if !call.heads.contains(head) && call.heads.len() < MAX_TYPES {
+                call.heads.push(*head);
+            }
         }
-        self.reach(target);
-        let empty = self.type_lists.get(types as usize).is_none_or(|list| list.is_empty());
-        if empty && !generic {
+        if call.heads.len() == from && (call.generic || !generic) {
             return;
         }
-        let number = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
-        self.calls.push(Call { caller, target, types, generic, spot });
-        let Some(state) = self.state.get_mut(target as usize) else { return };
-        state.callers.push(number);
+        call.generic |= generic;
         if !state.runs.is_empty() {
-            self.queue.push_back(Task::Apply(number, Want::Runs(state.runs)));
+            self.queue.push_back(Task::Apply(number, Want::Runs(state.runs), from));
         }
-        for (of, method) in &state.needs {
-            self.queue.push_back(Task::Apply(number, Want::Need(*of, *method)));
-        }
+        self.queue.extend(state.needs.iter().map(|(of, method)| Task::Apply(number, Want::Need(*of, *method), from)));
     }
 
     fn want(&mut self, node: Node, runs: Traits) {
@@ -290,114 +315,126 @@ impl<'a> Graph<'a> {
         let new = runs.without(state.runs);
         if !new.is_empty() {
             state.runs = state.runs.with(new);
-            self.queue.extend(state.callers.iter().map(|call| Task::Apply(*call, Want::Runs(new))));
+            self.queue.extend(state.callers.iter().map(|call| Task::Apply(*call, Want::Runs(new), 0)));
         }
     }
 
-    fn need(&mut self, node: Node, of: Name, method: Name) {
+    fn need(&mut self, node: Node, of: Name, method: Name, told: bool) {
         let Some(state) = self.state.get_mut(node as usize) else { return };
-        if state.needs.insert((of, method)) {
-            self.queue.extend(state.callers.iter().map(|call| Task::Apply(*call, Want::Need(of, method))));
+        let newly_told = told && !state.told;
+        state.told |= told;
+        if state.needs.insert((of, method)) || newly_told {
+            self.queue.extend(state.callers.iter().map(|call| Task::Apply(*call, Want::Need(of, method), 0)));
         }
     }
 
-    fn apply(&mut self, call: u32, want: Want) {
-        let Some(call) = self.calls.get(call as usize).copied() else { return };
-        let list = self.type_lists.get(call.types as usize).cloned().unwrap_or_default();
+    fn apply(&mut self, number: u32, want: Want, from: usize) {
+        let Some(call) = self.calls.get(number as usize) else { return };
+        let (caller, target, generic, spot) = (call.caller, call.target, call.generic, call.spot);
+        let heads = call.heads.clone();
+        let new = heads.get(from..).unwrap_or(&[]);
+        let told = self.state.get(target as usize).is_some_and(|state| state.told);
+        let mut targets = Vec::new();
         match want {
             Want::Runs(runs) => {
-                if call.generic {
-                    self.want(call.caller, runs);
+                if generic {
+                    self.want(caller, runs);
                 }
-                for head in list.iter() {
-                    for target in self.standard_methods(*head, runs) {
-                        self.met(call, &list, target);
-                    }
+                for head in new {
+                    targets.extend(self.standard_methods(*head, runs, &heads));
                 }
             }
             Want::Need(of, method) => {
-                if call.generic {
-                    self.need(call.caller, of, method);
+                if generic {
+                    self.need(caller, of, method, told);
                 }
-                let mut targets = self.index.methods_of(&list, of, method);
-                for head in list.iter() {
+                targets = self.index.methods_of(new, of, method);
+                for head in new {
                     if self.index.is_object_of(*head, of) {
                         targets.extend(self.index.implementors(of, method).map(|(_, node)| node));
                     }
                 }
-                if targets.is_empty() && !list.is_empty() {
+                if targets.is_empty() && !heads.is_empty() && self.index.methods_of(&heads, of, method).is_empty() {
                     targets.extend(self.index.default_of(of, method));
-                }
-                for target in targets {
-                    self.met(call, &list, target);
                 }
             }
         }
-    }
-
-    /// A want of a call's target is met by `target`: what it gives may be wanted too.
-    fn met(&mut self, call: Call, list: &Rc<[Head]>, target: Node) {
-        self.call(call.caller, target, call.types, call.generic, call.spot);
-        let mut wider = list.to_vec();
-        wider.extend(self.output(target));
-        wider.sort_unstable();
-        wider.dedup();
-        if wider.len() > list.len() && wider.len() <= MAX_TYPES {
-            let types = self.type_list(wider);
-            self.call(call.caller, call.target, types, call.generic, call.spot);
+        if told {
+            let mut more: Vec<Head> = new.iter().filter_map(|head| self.index.associated.get(head)).flatten().copied().collect();
+            for met in &targets {
+                more.extend(self.output(*met).iter());
+            }
+            more.retain(|head| self.matters(*head));
+            self.call(caller, target, &more, generic, spot);
+        }
+        for met in targets {
+            self.call(caller, met, &heads, generic, spot);
         }
     }
 
-    /// Returns the types in what an item gives, those that have methods.
-    fn output(&mut self, node: Node) -> Vec<Head> {
-        let Some(entry) = self.index.entries.get(node as usize).copied() else { return Vec::new() };
-        let summaries = self.index.summaries;
-        let Some(summary) = summaries.get(entry.unit) else { return Vec::new() };
-        let found = self.index.heads.inside(
-            entry.unit,
-            &Type::read(summary.text(entry.item.output)),
-            Inside::Mentioned,
-        );
-        found.heads.into_iter().filter(|head| self.index.is_of_interest(*head)).collect()
+    fn may_do(&self, node: Node) -> bool {
+        self.may.is_empty() || self.may.get(node as usize).copied().unwrap_or(false)
     }
 
-    /// Returns the types of a call that matter, with what closures among them give and what types are associated with them.
-    fn widened(&mut self, heads: &[Head]) -> u32 {
-        let mut list: Vec<Head> =
-            heads.iter().copied().filter(|head| self.index.is_of_interest(*head)).collect();
+    /// Says whether a type matters to a call: it has methods that may do something, something inside it has, or it stands for such.
+    fn matters(&mut self, head: Head) -> bool {
+        if let Some(known) = self.interest.get(&head) {
+            return *known;
+        }
+        let methods = self.index.methods.get(&head).is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node)));
+        let inside = self.glue(head).iter().any(|node| self.may_do(*node));
+        let methods = methods || self.index.givers.get(&head).is_some_and(|nodes| nodes.iter().any(|node| self.may_do(*node)));
+        let object = self.index.object(head).map(|of| self.index.types_with(of)).unwrap_or_default();
+        let associated = self.index.associated.get(&head).is_some_and(|heads| {
+            heads.iter().any(|head| self.index.methods.get(head).is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node))))
+        });
+        let found = methods || inside || associated || object.iter().any(|head| self.index.methods.get(head).is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node))));
+        self.interest.insert(head, found);
+        found
+    }
+
+    /// Returns the types in what an item gives, those that matter.
+    fn output(&mut self, node: Node) -> Rc<[Head]> {
+        if let Some(known) = self.outputs.get(&node) {
+            return Rc::clone(known);
+        }
+        let summaries = self.index.summaries;
+        let mut found = Vec::new();
+        if let Some(entry) = self.index.entries.get(node as usize).copied()
+            && let Some(summary) = summaries.get(entry.unit)
+        {
+            found = self.index.heads.inside(entry.unit, &Type::read(summary.text(entry.item.output)), Inside::Mentioned).heads;
+            found.retain(|head| self.matters(*head));
+        }
+        let found: Rc<[Head]> = found.into();
+        self.outputs.insert(node, Rc::clone(&found));
+        found
+    }
+
+    /// Returns the types of a call that matter, with what closures among them give.
+    pub(super) fn widened(&mut self, heads: &[Head]) -> Vec<Head> {
+        let mut list = heads.to_vec();
         let mut at = 0;
         while let Some(head) = list.get(at).copied().filter(|_| list.len() < MAX_TYPES) {
             at += 1;
-            let mut more: Vec<Head> = self.index.associated.get(&head).cloned().unwrap_or_default();
+            let mut more: Vec<Head> = Vec::new();
             if let Some(place) = self.index.heads.text(head).strip_prefix("closure:") {
                 for node in self.index.closures.get(place).cloned().unwrap_or_default() {
-                    more.extend(self.output(node));
+                    more.extend(self.output(node).iter());
                 }
             }
             for head in more {
-                if !list.contains(&head) && self.index.is_of_interest(head) {
+                if !list.contains(&head) {
                     list.push(head);
                 }
             }
         }
-        list.sort_unstable();
-        list.dedup();
-        self.type_list(list)
+        list.retain(|head| self.matters(*head));
+        list
     }
 
-    fn type_list(&mut self, list: Vec<Head>) -> u32 {
-        if let Some(number) = self.type_numbers.get(list.as_slice()) {
-            return *number;
-        }
-        let number = u32::try_from(self.type_lists.len()).unwrap_or(u32::MAX);
-        let list: Rc<[Head]> = list.into();
-        self.type_lists.push(Rc::clone(&list));
-        self.type_numbers.insert(list, number);
-        number
-    }
-
-    /// Returns the methods of a type for traits of the standard library.
-    fn standard_methods(&mut self, head: Head, runs: Traits) -> Vec<Node> {
+    /// Returns the methods of a type for traits of the standard library, with the types that are `among` those of the call.
+    pub(super) fn standard_methods(&mut self, head: Head, runs: Traits, among: &[Head]) -> Vec<Node> {
         let mut targets = Vec::new();
         let others = runs.without(Traits::DROP);
         let heads = match self.index.object(head) {
@@ -406,7 +443,7 @@ impl<'a> Graph<'a> {
         };
         for head in heads {
             let methods = self.index.methods.get(&head).into_iter().flatten();
-            targets.extend(methods.filter(|method| method.standard.meets(others)).map(|method| method.node));
+            targets.extend(methods.filter(|method| method.standard.meets(others)).filter(|method| self.index.is_given(method, among)).map(|method| method.node));
         }
         if runs.meets(Traits::DROP) {
             targets.extend(self.glue(head).iter());

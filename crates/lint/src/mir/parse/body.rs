@@ -35,6 +35,7 @@ pub(super) struct Body<'a> {
     constants: Vec<&'a str>,
     last: Spot,
     assembly: bool,
+    boxed: HashSet<usize>,
     pub(super) parts: Vec<(Word, Word)>,
 }
 
@@ -54,6 +55,7 @@ impl<'a> Body<'a> {
             constants: Vec::new(),
             last: Spot::default(),
             assembly: false,
+            boxed: HashSet::new(),
             parts: Vec::new(),
         }
     }
@@ -97,7 +99,9 @@ impl<'a> Body<'a> {
             return Some(());
         }
         if text.starts_with("asm!(") {
-            self.item.as_mut()?.assembly.get_or_insert(self.last);
+            if !is_comment(text) {
+                self.item.as_mut()?.assembly.get_or_insert(self.last);
+            }
             self.assembly_line(line);
         }
         if let Some((statement, place)) = text.rsplit_once("// scope ") {
@@ -125,6 +129,7 @@ impl<'a> Body<'a> {
         self.strings.clear();
         self.seen.clear();
         self.dropped.clear();
+        self.boxed.clear();
         let skipped = std::mem::take(&mut self.skipped);
         Some(self.item.take().filter(|_| !skipped))
     }
@@ -285,6 +290,9 @@ impl<'a> Body<'a> {
         let strings =
             place.and_then(base).and_then(|number| self.strings.get(&number).cloned()).unwrap_or_default();
         self.set(target, place.map_or(Origin::Found, |place| self.origin(place)), strings);
+        if let Some(number) = target.filter(|_| from.contains("std::ptr::NonNull<") || from.contains("core::ptr::NonNull<")) {
+            self.boxed.insert(number);
+        }
         let (to, kind) = rest.rsplit_once(" (")?;
         let (to, kind) =
             match to.rsplit_once(" (PointerCoercion(").or_else(|| rest.split_once(" (PointerCoercion(")) {
@@ -401,6 +409,12 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// Says whether a local is a pointer to a function pointer that did not come out of a box.
+    fn is_raw(&self, number: usize) -> bool {
+        let found = self.locals.get(number).copied().unwrap_or("");
+        found.starts_with('*') && found.contains("fn(") && !found.contains('<') && !self.boxed.contains(&number)
+    }
+
     fn set(&mut self, target: Option<usize>, origin: Origin, strings: Vec<Word>) {
         let Some(number) = target else { return };
         if let Some(slot) = self.origins.get_mut(number) {
@@ -474,6 +488,13 @@ impl<'a> Body<'a> {
         self.seen.insert((kind, what), item.mentions.len());
         item.mentions.push(Mention { kind, what, spot, literals: strings.to_vec(), switch });
     }
+}
+
+/// Says whether assembly is nothing but a comment: it only keeps the compiler from reordering.
+fn is_comment(text: &str) -> bool {
+    let template = text.strip_prefix("asm!(\"").and_then(|rest| rest.split_once('"')).map_or("?", |(template, _)| template.trim());
+    let inside = template.strip_prefix("/*").and_then(|rest| rest.strip_suffix("*/"));
+    template.is_empty() || inside.is_some_and(|inside| !inside.contains("*/")) || (template.starts_with('#') && !template.contains(['\n', ';']) && !template.contains("\\n"))
 }
 
 /// Finds the end of the place that a call goes through.
