@@ -141,7 +141,7 @@ fn subjects(tools: &[FoundTool], analysis: &Analysis, project: &Project) -> (Vec
             name: one.name.clone(),
             kind: "tool",
             entry: Some(verdict.function.clone()),
-            place: Some(one.place.clone()),
+            place: verdict.place.clone().or_else(|| Some(one.place.clone())),
             declared: one.declared.as_ref().map(declared::effects),
             uses: joined(
                 std::iter::once(&one.entry)

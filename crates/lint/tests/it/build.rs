@@ -12,7 +12,8 @@ fn main() {
     let mut out = Vec::new();
     if read("@SECRET@") { out.push("read a file outside"); }
     if read("@CREDENTIALS@") { out.push("read the credentials of cargo"); }
-    if std::fs::write("@OUTSIDE@", "x").is_ok() { out.push("wrote a file outside"); }
+    // The scratch space inside is private: what counts is what is there afterwards.
+    let _ = std::fs::write("@OUTSIDE@", "x");
     if std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/more.rs"), "x").is_ok() { out.push("wrote into the project"); }
     if std::net::TcpStream::connect("@LISTENER@").is_ok() { out.push("connected"); }
     if std::env::var("LINT_TEST_SECRET").is_ok() { out.push("saw a variable"); }
@@ -55,13 +56,13 @@ fn a_build_script_reaches_nothing() {
     for escape in [
         "read a file outside",
         "the credentials",
-        "wrote a file outside",
         "into the project",
         "connected",
         "saw a variable",
     ] {
         assert!(said.contains(escape), "{escape}: {said}");
     }
+    assert!(bench.path("written").exists(), "the script writes, where it can");
 }
 
 #[test]

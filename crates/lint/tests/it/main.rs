@@ -13,6 +13,7 @@ mod bench;
 mod build;
 mod closure;
 mod corpus;
+mod evasion;
 mod finding;
 mod python;
 mod reference;
