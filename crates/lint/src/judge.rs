@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use ringfence_policy::report::{FilePlace, Finding, Level, Step};
 use serde::Serialize;
 
+use crate::clippy::handle_for;
 use crate::waiver::Fault;
 use crate::{Analysis, Effect, EffectSet, Hop, Package, Place, Use, Waivers, declared};
 
@@ -102,7 +103,7 @@ fn of_subject(subject: &Subject, analysis: &Analysis, waivers: &mut Waivers) -> 
         } else if subject.in_process && !one.mediated && is_own {
             let message =
                 format!("declares `{}` and goes past the handle that would hold it to that", one.effect);
-            let help = handle(one.effect).map(str::to_owned);
+            let help = handle_for(one.effect).map(str::to_owned);
             findings.push(finding("lint.bypass", Level::Error, subject, one, message, help));
         } else if subject.in_process && !one.mediated {
             let message = format!(
@@ -253,7 +254,7 @@ fn said(literals: &[String]) -> String {
 
 fn undeclared_help(subject: &Subject, one: &Use, is_own: bool) -> Option<String> {
     let declare = declared::surface(one.effect, &one.literals).map(|line| format!("declare `{line}`"));
-    let handle = handle(one.effect).filter(|_| subject.in_process && is_own && !one.mediated);
+    let handle = handle_for(one.effect).filter(|_| subject.in_process && is_own && !one.mediated);
     match (declare, handle) {
         (Some(declare), Some(handle)) => Some(format!("{declare}, and {handle}")),
         (Some(declare), None) => Some(declare),
@@ -264,15 +265,4 @@ fn undeclared_help(subject: &Subject, one: &Use, is_own: bool) -> Option<String>
             ))
         }),
     }
-}
-
-/// Says which handle does the same within what is declared.
-const fn handle(effect: Effect) -> Option<&'static str> {
-    Some(match effect {
-        Effect::FsRead | Effect::FsWrite => "use `context.fs()?` instead",
-        Effect::NetConnect | Effect::NetDns => "use `context.fetch()?` instead",
-        Effect::Exec => "use `context.process()?` instead",
-        Effect::EnvRead => "use `context.environment()?` instead, or `context.secrets()?` for a secret",
-        _ => return None,
-    })
 }
