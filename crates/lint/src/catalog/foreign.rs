@@ -1,5 +1,7 @@
 //! The functions of C that are known by name.
 //!
+//! Binding a socket alone is nothing, since every client may do it: waiting on it is the effect.
+//!
 //! INVARIANT: nothing is harmless by default: a name that is in no list is `None`.
 
 use super::set;
@@ -28,7 +30,7 @@ const TABLE: &[(&str, &[Effect])] = &[
       link linkat symlink symlinkat utime utimes utimensat futimesat lutimes setxattr lsetxattr removexattr lremovexattr mkstemp mkstemp64 mkostemp mkostemp64 mkstemps mkdtemp tmpfile \
       tmpnam mount umount umount2 chroot pivot_root shm_unlink swapon swapoff quotactl", &[FsWrite]),
     ("connect sendto sendmsg sendmmsg", &[NetConnect]),
-    ("bind listen accept accept4", &[NetListen]),
+    ("listen accept accept4 recvfrom recvmsg recvmmsg", &[NetListen]),
     ("getaddrinfo gethostbyname gethostbyname2 gethostbyaddr gethostbyname_r getnameinfo getaddrinfo_a res_query res_search res_init res_ninit res_nquery res_nsearch", &[NetDns]),
     ("execl execlp execle execv execve execvp execvpe execveat fexecve fork vfork clone clone3 posix_spawn posix_spawnp system popen daemon forkpty", &[Exec]),
     ("getenv secure_getenv environ getcwd getwd get_current_dir_name gethostname uname getlogin getlogin_r getdomainname _NSGetEnviron", &[EnvRead]),
@@ -50,7 +52,7 @@ const TABLE: &[(&str, &[Effect])] = &[
       fgets fgetc getc ungetc fseek fseeko fseeko64 ftell ftello ftello64 rewind feof ferror fileno fdopen setvbuf setbuf getline getdelim getdents getdents64 copy_file_range sendfile sendfile64 splice tee \
       vmsplice posix_fadvise posix_fadvise64 readahead ioctl isatty ttyname ttyname_r tcgetattr tcsetattr tcflush tcdrain tcsendbreak tcflow tcgetpgrp tcsetpgrp tcgetsid cfmakeraw cfgetispeed cfgetospeed \
       cfsetispeed cfsetospeed cfsetspeed umask inotify_rm_watch inotify_init inotify_init1 fanotify_init fchmod fchown ftruncate ftruncate64 futimens fallocate posix_fallocate posix_fallocate64 fsetxattr fremovexattr ptsname ptsname_r grantpt unlockpt posix_openpt openpty", &[]),
-    ("socket socketpair shutdown setsockopt getsockopt getsockname getpeername recv recvfrom recvmsg recvmmsg send htons htonl ntohs ntohl inet_pton inet_ntop inet_addr inet_aton inet_ntoa \
+    ("socket socketpair shutdown setsockopt getsockopt getsockname getpeername bind recv send htons htonl ntohs ntohl inet_pton inet_ntop inet_addr inet_aton inet_ntoa \
       freeaddrinfo gai_strerror if_nametoindex if_indextoname if_nameindex if_freenameindex getifaddrs freeifaddrs getservbyname getservbyport getprotobyname sockatmark", &[]),
     ("poll ppoll select pselect epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd_read eventfd_write timerfd_create timerfd_settime timerfd_gettime signalfd kqueue \
       kevent io_uring_setup", &[]),

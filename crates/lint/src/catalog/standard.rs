@@ -32,7 +32,7 @@ const TABLE: &[(&str, &str, &[Effect])] = &[
     ("fs::", "write create_dir create_dir_all remove_file remove_dir remove_dir_all rename hard_link soft_link set_permissions set_permissions_nofollow set_times set_times_nofollow", &[FsWrite]),
     ("fs::", "copy", &[FsRead, FsWrite]),
     ("fs::File::", "open open_buffered", &[FsRead]),
-    ("fs::File::", "create create_new create_buffered", &[FsWrite]),
+    ("fs::File::", "create create_new create_buffered set_permissions set_times set_modified", &[FsWrite]),
     ("fs::OpenOptions::", "open", &[FsRead, FsWrite]),
     ("fs::DirBuilder::", "create", &[FsWrite]),
     ("fs::DirEntry::", "metadata file_type", &[FsRead]),

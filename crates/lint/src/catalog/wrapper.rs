@@ -55,7 +55,7 @@ const TABLE: &[(&str, &str, &[Effect])] = &[
     ("spawn", "posix_spawn posix_spawnp", &[Exec]),
     ("sched", "clone", &[Exec]),
     ("net", "connect connect_v4 connect_v6 connect_unix connect_any sendto sendto_v4 sendto_v6 sendto_unix sendto_any sendmsg sendmsg_v4 sendmsg_v6 sendmsg_unix sendmsg_addr sendmsg_any", &[NetConnect]),
-    ("net", "bind bind_v4 bind_v6 bind_unix bind_any listen accept accept_with acceptfrom acceptfrom_with", &[NetListen]),
+    ("net", "listen recvfrom recvmsg accept accept_with acceptfrom acceptfrom_with", &[NetListen]),
     ("process system", "getcwd uname", &[EnvRead]),
     ("process", "chdir fchdir", &[EnvWrite]),
     ("process", "chroot pivot_root", &[FsWrite]),

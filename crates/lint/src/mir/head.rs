@@ -252,7 +252,8 @@ impl<'a> Heads<'a> {
             texts.extend(paths.iter().map(|path| format!("{below}:{path}")));
             return;
         }
-        texts.push(format!("{unit}:{rest}"));
+        // A type that no crate knows anything of has no methods of the program either: it is one of std that was passed on.
+        texts.push(format!("std:{tail}"));
     }
 
     /// Finds a type as it is written in a header, by its last name, those of the same module first.

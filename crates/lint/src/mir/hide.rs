@@ -12,6 +12,9 @@ use super::solve::Graph;
 use super::summary::{CastKind, Item, MentionKind, Spot};
 use crate::{Effect, EffectSet};
 
+/// How many items are looked at for the maker of a pointer.
+const MAX_NEAR: usize = 64;
+
 impl Graph<'_> {
     /// Follows the casts and the indirect calls of an item.
     pub(super) fn casts(&mut self, node: Node, item: &Item, unit: usize) {
@@ -50,7 +53,7 @@ impl Graph<'_> {
                     &[],
                 );
             }
-            for meaning in self.behind_pointer(unit, text) {
+            for meaning in self.behind_pointer(node, unit, text) {
                 self.leaf(node, meaning.effects, meaning.mediated, &meaning.shown, *spot, &[]);
                 self.use_meaning(node, &meaning, *spot);
             }
@@ -58,13 +61,54 @@ impl Graph<'_> {
     }
 
     /// Returns what may be behind the pointer or object that an indirect call goes through.
-    pub(super) fn behind_pointer(&mut self, unit: usize, text: &str) -> Vec<Rc<Meaning>> {
-        let shape = match Path::read(text).qualified {
+    ///
+    /// What the function itself, or what it calls, makes into such a pointer is counted there already. Only where nothing of that
+    /// kind is near may it be anything that the crate makes into one.
+    pub(super) fn behind_pointer(&mut self, node: Node, unit: usize, text: &str) -> Vec<Rc<Meaning>> {
+        let found = match Path::read(text).qualified {
             Some(block) => shape(&block.subject),
             None => shape(&Type::read(text)),
         };
+        let Some(found) = found else { return Vec::new() };
+        if self.makes_near(node, &found) {
+            return Vec::new();
+        }
         let own = self.index.units.get(unit).is_some_and(|unit| unit.own);
-        shape.map_or_else(Vec::new, |shape| self.pointers_of(if own { None } else { Some(unit) }, &shape))
+        self.pointers_of(if own { None } else { Some(unit) }, &found)
+    }
+
+    /// Says whether an item, what encloses it, or something that these call makes a pointer of a shape.
+    fn makes_near(&mut self, node: Node, wanted: &str) -> bool {
+        let mut outermost = node;
+        while let Some(parent) = self.index.parents.get(&outermost) {
+            outermost = *parent;
+        }
+        let mut order = vec![outermost];
+        let mut at = 0;
+        while let Some(next) = order.get(at).copied().filter(|_| at < MAX_NEAR) {
+            at += 1;
+            let Some(entry) = self.index.entries.get(next as usize).copied() else { continue };
+            let summaries = self.index.summaries;
+            let Some(summary) = summaries.get(entry.unit) else { continue };
+            let made = entry.item.casts.iter().any(|cast| match cast.kind {
+                CastKind::Pointer | CastKind::Unsize => shape(&Type::read(summary.text(cast.to))).is_some_and(|found| found == wanted),
+                CastKind::Transmute => true,
+                CastKind::Raw => false,
+            });
+            if made {
+                return true;
+            }
+            let mut more: Vec<Node> = self.index.children.get(next as usize).cloned().unwrap_or_default();
+            for mention in &entry.item.mentions {
+                more.extend(&self.meaning(entry.unit, mention.kind, mention.what).targets);
+            }
+            for target in more {
+                if !order.contains(&target) {
+                    order.push(target);
+                }
+            }
+        }
+        false
     }
 
     /// A type becomes a trait object.

@@ -59,12 +59,14 @@ pub(super) struct Index<'a> {
     pub(super) givers: HashMap<Head, Vec<Node>>,
     pub(super) closures: HashMap<&'a str, Vec<Node>>,
     pub(super) children: Vec<Vec<Node>>,
+    pub(super) parents: HashMap<Node, Node>,
     /// The type and trait of each item in an impl, for its name.
     pub(super) subjects: HashMap<Node, (Head, Option<&'a str>)>,
     pub(super) parts: HashMap<Head, Vec<Head>>,
     pub(super) associated: HashMap<Head, Vec<Head>>,
     pub(super) exported: HashMap<&'a str, Vec<Node>>,
     traits: Vec<HashSet<&'a str>>,
+    passed: Vec<HashMap<&'a str, Vec<&'a str>>>,
 }
 
 impl<'a> Index<'a> {
@@ -86,10 +88,12 @@ impl<'a> Index<'a> {
             givers: HashMap::new(),
             closures: HashMap::new(),
             children: Vec::new(),
+            parents: HashMap::new(),
             subjects: HashMap::new(),
             parts: HashMap::new(),
             associated: HashMap::new(),
             exported: HashMap::new(),
+            passed: summaries.iter().map(passed).collect(),
             traits: summaries
                 .iter()
                 .map(|summary| summary.source.traits.iter().map(|word| summary.text(*word)).collect())
@@ -147,6 +151,7 @@ impl<'a> Index<'a> {
         if let Some(children) = self.children.get_mut(parent as usize) {
             children.push(child);
         }
+        self.parents.insert(child, parent);
         // A closure of a method is shown with the type of the method.
         if let Some(subject) = self.subjects.get(&parent).copied() {
             self.subjects.insert(child, subject);
@@ -177,6 +182,12 @@ impl<'a> Index<'a> {
         let own = |head: &&Head| self.heads.text(**head).starts_with(&format!("{unit}:"));
         if let Some(head) = heads.as_ref().and_then(|heads| heads.iter().find(own).or_else(|| heads.first())) {
             self.subjects.insert(node, (*head, of_tail));
+        }
+        if block.known && block.subject.is_none() {
+            // A derive may make methods that belong to no trait.
+            for head in heads.iter().flatten() {
+                self.inherent.entry((*head, name)).or_default().push(node);
+            }
         }
         if inherent {
             for head in heads.unwrap_or_default() {
@@ -393,6 +404,57 @@ impl<'a> Index<'a> {
         }
     }
 
+    /// Returns the paths that a path of a crate may mean because the crate passes something on, each with the crate it starts in;
+    /// those of the standard library start in none.
+    pub(super) fn passed_on(&self, unit: usize, rest: &str) -> Vec<(Option<usize>, String)> {
+        let mut found = Vec::new();
+        let Some(passed) = self.passed.get(unit) else { return found };
+        let names: Vec<&str> = rest.split("::").collect();
+        for (at, name) in names.iter().enumerate() {
+            let after = |at: usize| names.get(at..).unwrap_or(&[]).iter().fold(String::new(), |text, name| text + "::" + name);
+            let named = passed.get(name).into_iter().flatten().map(|path| format!("{path}{}", after(at + 1)));
+            let all = passed.get("*").into_iter().flatten().map(|path| format!("{path}{}", after(at)));
+            for path in named.chain(all) {
+                let Some((first, below)) = path.split_once("::") else { continue };
+                match first {
+                    "std" | "core" | "alloc" => found.push((None, path)),
+                    "crate" | "self" | "super" => {}
+                    _ => found.extend(self.heads.crates(unit, first).iter().map(|unit| (Some(*unit), below.to_owned()))),
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the path of the standard library that a path means, by whatever other path it is reached.
+    pub(super) fn standard_path(&self, unit: usize, plain: &str) -> Option<String> {
+        let (first, rest) = plain.split_once("::")?;
+        let mut open: Vec<(usize, String)> = self.heads.crates(unit, first).iter().map(|unit| (*unit, rest.to_owned())).collect();
+        let mut seen = HashSet::new();
+        while let Some((unit, rest)) = open.pop() {
+            if !seen.insert((unit, rest.clone())) || seen.len() > 64 {
+                continue;
+            }
+            for (next, path) in self.passed_on(unit, &rest) {
+                match next {
+                    Some(next) => open.push((next, path)),
+                    None => return Some(path),
+                }
+            }
+        }
+        None
+    }
+
+    /// Says whether a crate, or one below those that a path may start in, defines a trait of that name.
+    pub(super) fn defines_trait(&self, unit: usize, path: &Path<'_>) -> bool {
+        let tail = path.tail();
+        let first = path.segments.first().map_or("", |first| first.name);
+        let starts = self.heads.crates(unit, first);
+        let own = [unit];
+        let starts = if path.segments.len() > 1 && !starts.is_empty() { starts } else { &own[..] };
+        starts.iter().flat_map(|unit| self.heads.below.get(*unit).into_iter().flatten()).any(|unit| self.traits.get(*unit).is_some_and(|traits| traits.contains(tail)))
+    }
+
     /// Returns the number of a name.
     pub(super) fn name(&mut self, text: &str) -> Name {
         if let Some(name) = self.names.get(text) {
@@ -460,6 +522,14 @@ impl<'a> Index<'a> {
             .into_iter()
             .flat_map(move |of| self.blanket.get(&(of, method)).into_iter().flatten().copied())
     }
+}
+
+fn passed(summary: &Summary) -> HashMap<&str, Vec<&str>> {
+    let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (name, path) in &summary.source.passed {
+        found.entry(summary.text(*name)).or_default().push(summary.text(*path));
+    }
+    found
 }
 
 /// Returns the name of the item that a closure, an inner constant or a promoted value belongs to.

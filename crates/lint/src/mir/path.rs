@@ -303,11 +303,14 @@ impl<'a> Reader<'a> {
         if !ahead.eat("fn(") {
             return None;
         }
-        let (inputs, output) = ahead.arguments();
+        let (inputs, mut output) = ahead.arguments();
         let mut item = None;
         if ahead.eat(" {") {
             item = Some(ahead.path());
             ahead.eat("}");
+        } else if let Some(Type::Function(inner)) = &mut output {
+            // Of a function that gives a function pointer, the name stands behind the pointer's type.
+            item = inner.item.take();
         }
         self.rest = ahead.rest;
         Some(Type::Function(Box::new(Signature { foreign, inputs, output, item })))

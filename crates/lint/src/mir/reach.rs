@@ -1,14 +1,14 @@
-//! Which effects every item can reach, and the shortest way to each.
+//! Which effects every item can reach, and the shortest way to each package that does it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::index::Node;
 use super::solve::Graph;
 use super::summary::Spot;
 use crate::Effect;
 
-/// An effect, and whether it goes through a scoped handle.
-pub(super) type Kind = (Effect, bool);
+/// An effect, whether it goes through a scoped handle, and the package whose code does it.
+pub(super) type Kind = (Effect, bool, u32);
 
 /// The next step on the way to an effect.
 #[derive(Clone, Copy, Debug)]
@@ -33,29 +33,27 @@ impl Reach {
                 callers.entry(*target).or_default().push((caller, *spot));
             }
         }
+        let mut starts: BTreeMap<(Effect, bool, &str), Vec<Node>> = BTreeMap::new();
+        for (node, leaves) in (0_u32..).zip(&graph.leaves) {
+            let package = graph.package(node);
+            for leaf in leaves {
+                starts.entry((leaf.effect, !leaf.mediated, package)).or_default().push(node);
+            }
+        }
         let mut steps = Vec::new();
-        for effect in Effect::ALL {
-            for mediated in [true, false] {
-                let mut found: HashMap<Node, Step> = HashMap::new();
-                let mut queue = VecDeque::new();
-                for (node, leaves) in (0_u32..).zip(&graph.leaves) {
-                    if leaves.iter().any(|leaf| leaf.effect == effect && leaf.mediated == mediated) {
-                        found.insert(node, Step::Here);
-                        queue.push_back(node);
+        for (number, ((effect, plain, _), nodes)) in (0_u32..).zip(starts) {
+            let mut found: HashMap<Node, Step> = HashMap::new();
+            let mut queue: VecDeque<Node> = nodes.iter().copied().collect();
+            found.extend(nodes.into_iter().map(|node| (node, Step::Here)));
+            while let Some(node) = queue.pop_front() {
+                for (caller, spot) in callers.get(&node).into_iter().flatten() {
+                    if !found.contains_key(caller) {
+                        found.insert(*caller, Step::Through(node, *spot));
+                        queue.push_back(*caller);
                     }
-                }
-                while let Some(node) = queue.pop_front() {
-                    for (caller, spot) in callers.get(&node).into_iter().flatten() {
-                        if !found.contains_key(caller) {
-                            found.insert(*caller, Step::Through(node, *spot));
-                            queue.push_back(*caller);
-                        }
-                    }
-                }
-                if !found.is_empty() {
-                    steps.push(((effect, mediated), found));
                 }
             }
+            steps.push(((effect, !plain, number), found));
         }
         Self { steps }
     }

@@ -101,7 +101,19 @@ impl Index<'_> {
         match block {
             Some(block) if block.of.is_some() => {
                 let Some(of) = &block.of else { return Rc::default() };
-                if is_standard(of) {
+                // A trait of std may be printed by the path of a crate that passes it on, even under another name.
+                let other = if is_standard(of) { None } else { self.standard_path(unit, &of.plain()) };
+                let mut whole = of.clone();
+                if let Some(other) = &other {
+                    let args = whole.segments.pop().map(|last| last.args).unwrap_or_default();
+                    whole = Path::read(other);
+                    if let Some(last) = whole.segments.last_mut() {
+                        last.args = args;
+                    }
+                    return self.standard_method(unit, path, block, &whole, types, signature);
+                }
+                let known = !Traits::one(of.tail()).is_empty() || matches!(of.tail(), "Fn" | "FnMut" | "FnOnce" | "AsyncFn" | "AsyncFnMut" | "AsyncFnOnce" | "ToSocketAddrs" | "CommandExt");
+                if is_standard(of) || (known && !self.defines_trait(unit, of)) {
                     self.standard_method(unit, path, block, of, types, signature)
                 } else {
                     self.method(unit, path, block, of, types, signature)
@@ -326,6 +338,11 @@ impl Index<'_> {
         }
         meaning.targets = self.inherent_of(unit, path);
         self.fitting(&mut meaning.targets, signature);
+        if meaning.targets.is_empty()
+            && let Some(other) = self.standard_path(unit, &plain)
+        {
+            return self.standard(&Path::read(&other), meaning.types, signature);
+        }
         if meaning.targets.is_empty() {
             meaning.targets = self.reached_otherwise(unit, &crates, path, signature);
         }
@@ -389,7 +406,9 @@ impl Index<'_> {
 
     /// A function or variable of another language.
     fn foreign(&mut self, owner: usize, path: &Path<'_>, name: &str) -> Rc<Meaning> {
-        let renamed = self.summaries.get(owner).and_then(|summary| {
+        // The names of that crate are those of C, whatever they are on other systems.
+        let is_libc = self.units.get(owner).is_some_and(|unit| unit.name == "libc");
+        let renamed = self.summaries.get(owner).filter(|_| !is_libc).and_then(|summary| {
             let pairs = &summary.source.renamed;
             pairs
                 .iter()

@@ -227,13 +227,10 @@ pub(super) fn by_trait(name: &str, method: &str) -> Traits {
         "Into" | "From" => Traits::of(&["From", "Into", "Wake", "Clone"]),
         "TryInto" | "TryFrom" => Traits::of(&["From", "Into", "TryFrom", "TryInto"]),
         "FromResidual" | "Try" => Traits::of(&["From", "Into"]),
-        "ToString" => formatting(),
-        "Display" | "Debug" => formatting(),
-        "Error" => formatting(),
+        "ToString" => Traits::one("Display"),
+        "Error" => Traits::of(&["Display", "Debug"]),
         "ToOwned" => Traits::of(&["Clone", "Borrow"]),
-        "PartialEq" | "Eq" | "PartialOrd" | "Ord" => {
-            Traits::of(&["PartialEq", "Eq", "PartialOrd", "Ord", "Deref", "AsRef", "Iterator"])
-        }
+        "PartialOrd" | "Ord" => Traits::of(&["PartialOrd", "Ord"]),
         "Hash" | "BuildHasher" | "Hasher" => Traits::of(&["Hash", "Hasher", "BuildHasher"]),
         "Deref" | "DerefMut" | "AsRef" | "AsMut" | "Borrow" | "BorrowMut" => {
             Traits::of(&["Deref", "DerefMut", "AsRef", "AsMut", "Borrow", "BorrowMut"])
@@ -252,9 +249,7 @@ pub(super) fn by_trait(name: &str, method: &str) -> Traits {
             "BuildHasher",
             "Hasher",
         ]),
-        "Read" | "BufRead" | "Seek" | "Write" => {
-            Traits::of(&["Read", "BufRead", "Seek", "Write"]).with(formatting())
-        }
+        "Read" | "BufRead" | "Seek" | "Write" => Traits::of(&["Read", "BufRead", "Seek", "Write"]),
         "Future" | "IntoFuture" => Traits::of(&["Future", "IntoFuture"]),
         "Termination" => Traits::of(&["Debug"]),
         _ => Traits::NONE,
@@ -268,8 +263,14 @@ pub(super) fn by_path(path: &Path<'_>) -> Traits {
     match name {
         "new_display" => return Traits::one("Display"),
         "new_debug" => return Traits::one("Debug"),
-        "new_lower_hex" | "new_upper_hex" | "new_octal" | "new_binary" | "new_lower_exp"
-        | "new_upper_exp" | "new_pointer" => return formatting(),
+        "new_lower_hex" => return Traits::one("LowerHex"),
+        "new_upper_hex" => return Traits::one("UpperHex"),
+        "new_octal" => return Traits::one("Octal"),
+        "new_binary" => return Traits::one("Binary"),
+        "new_lower_exp" => return Traits::one("LowerExp"),
+        "new_upper_exp" => return Traits::one("UpperExp"),
+        "new_pointer" => return Traits::one("Pointer"),
+        "panic_display" | "unreachable_display" => return Traits::one("Display"),
         "parse" => return Traits::one("FromStr"),
         "unwrap_or_default" | "take" | "or_default" | "get_or_insert_default" => {
             return Traits::one("Default");

@@ -127,6 +127,12 @@ impl<'a> Graph<'a> {
         }
     }
 
+    /// Returns the package of an item.
+    pub(super) fn package(&self, node: Node) -> &'a str {
+        let unit = self.index.entries.get(node as usize).map(|entry| entry.unit);
+        unit.and_then(|unit| self.index.units.get(unit)).map_or("", |unit| &unit.package)
+    }
+
     /// Says whether an item was reached.
     pub(super) fn is_reached(&self, node: Node) -> bool {
         self.state.get(node as usize).is_some_and(|state| state.reached)
@@ -204,6 +210,23 @@ impl<'a> Graph<'a> {
             self.run(node, &found, Traits::DROP, *spot);
         }
         self.casts(node, entry.item, unit);
+        let found = self.lazy(node);
+        self.run(node, &found, Traits::one("Future"), entry.item.spot.unwrap_or_default());
+    }
+
+    /// Returns the types in what an item gives, if one of them is a future: whoever makes a future is counted as running it.
+    pub(super) fn lazy(&mut self, node: Node) -> Found {
+        let Some(entry) = self.index.entries.get(node as usize).copied() else { return Found::default() };
+        let summaries = self.index.summaries;
+        let text = summaries.get(entry.unit).map_or("", |summary| summary.text(entry.item.output));
+        let future = Traits::one("Future");
+        if !entry.item.value && text.contains("::") {
+            let found = self.index.heads.inside(entry.unit, &Type::read(text), Inside::Mentioned);
+            if found.heads.iter().any(|head| self.index.methods.get(head).is_some_and(|methods| methods.iter().any(|method| method.standard.meets(future)))) {
+                return found;
+            }
+        }
+        Found::default()
     }
 
     /// Takes the calls that a mention means.

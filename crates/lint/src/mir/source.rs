@@ -184,6 +184,9 @@ impl<'a> Scan<'a> {
                     }
                 }
             }
+            "use" if at > 0 && self.word(at - 1) == Some("pub") => {
+                self.passed(at + 1, String::new());
+            }
             "no_mangle" => {
                 if let Some(name) = self.named_after(at) {
                     let name = self.words.word(name);
@@ -210,6 +213,53 @@ impl<'a> Scan<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Notes what a `pub use` passes on, from the start of one of its trees; returns where the tree ends.
+    fn passed(&mut self, mut at: usize, mut path: String) -> usize {
+        let mut last = "";
+        while let Some(token) = self.tokens.get(at) {
+            match (token.kind, token.text) {
+                (Kind::Word, "as") => {
+                    if let Some(name) = self.word(at + 1) {
+                        last = name;
+                    }
+                    at += 1;
+                }
+                (Kind::Word, name) => {
+                    if !path.is_empty() {
+                        path.push_str("::");
+                    }
+                    path.push_str(name);
+                    last = name;
+                }
+                (Kind::Sign, "*") => last = "*",
+                (Kind::Sign, "{") => {
+                    at += 1;
+                    while at < self.tokens.len() && !self.sign(at, "}") {
+                        at = self.passed(at, path.clone());
+                        if self.sign(at, ",") {
+                            at += 1;
+                        } else if !self.sign(at, "}") {
+                            return at;
+                        }
+                    }
+                    return at + 1;
+                }
+                (Kind::Sign, "," | "}" | ";") => break,
+                _ => {}
+            }
+            at += 1;
+        }
+        if last == "self" {
+            path = path.strip_suffix("::self").unwrap_or(&path).to_owned();
+            last = path.rsplit("::").next().unwrap_or("");
+        }
+        if !last.is_empty() {
+            let pair = (self.words.word(last), self.words.word(&path));
+            self.source.passed.push(pair);
+        }
+        at
     }
 
     /// Returns the name of the function or static that an attribute stands before.
@@ -347,6 +397,7 @@ mod tests {
             #[unsafe(no_mangle)] pub extern \"C\" fn out() {}
             impl<X: T<A = u8>> T for S where X: Y { fn f() { let x = 1; } type A = Vec<S>; }
             core::arch::global_asm!(\"nop\");
+            pub use std::{fs::{self, read as innocent}, env::*};
         ";
         let mut files = Files::new(Path::new("."));
         files.texts.insert("a.rs".into(), Some(text.into()));
@@ -363,6 +414,7 @@ mod tests {
         assert_eq!((list(&found.traits), list(&found.types)), ("T".into(), "S".into()));
         assert_eq!(pairs(&found.renamed), "harmless=system");
         assert_eq!(pairs(&found.exported), "out=out");
+        assert_eq!(pairs(&found.passed), "fs=std::fs innocent=std::fs::read *=std::env");
         assert_eq!(pairs(&found.associated), "S=Vec<S>");
         assert_eq!(found.assembly.map(|spot| spot.1), Some(7));
     }

@@ -133,6 +133,8 @@ pub(super) struct Source {
     pub(super) exported: Vec<(Word, Word)>,
     /// Associated types: the type that has it, what it is.
     pub(super) associated: Vec<(Word, Word)>,
+    /// What is passed on to other crates: under which name, and the path of it; `*` for everything below the path.
+    pub(super) passed: Vec<(Word, Word)>,
     /// Where assembly stands outside functions.
     pub(super) assembly: Option<Spot>,
 }

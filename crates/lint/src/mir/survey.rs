@@ -105,14 +105,20 @@ impl Graph<'_> {
                 CastKind::Pointer | CastKind::Raw => {}
             }
         }
+        self.futures(node, rough);
         for (called, _) in &entry.item.indirect {
             if summary.text(*called).starts_with("raw ") {
                 rough.active.push(node);
             }
-            for meaning in self.behind_pointer(unit, summary.text(*called)) {
+            for meaning in self.behind_pointer(node, unit, summary.text(*called)) {
                 self.mean(node, &meaning, rough);
             }
         }
+    }
+
+    fn futures(&mut self, node: Node, rough: &mut Rough) {
+        let found = self.lazy(node);
+        self.run_roughly(node, &found, Traits::one("Future"), rough);
     }
 
     fn mean(&mut self, node: Node, meaning: &super::resolve::Meaning, rough: &mut Rough) {

@@ -24,7 +24,7 @@ fn verdict(graph: &Graph<'_>, reach: &Reach, node: Node) -> Option<Verdict> {
         return None;
     }
     let mut uses = Vec::new();
-    for ((effect, mediated), way) in reach.ways(node) {
+    for ((effect, mediated, _), way) in reach.ways(node) {
         let (last, _) = way.last()?;
         let leaf = graph
             .leaves

@@ -66,9 +66,14 @@ impl<'a> Body<'a> {
         self.locals.extend(inputs);
         self.origins = vec![Origin::Found];
         self.origins.resize(self.locals.len(), Origin::Given);
-        self.captures = inputs.first().is_some_and(|first| {
+        let captures = inputs.first().is_some_and(|first| {
             first.contains("{closure@") || first.contains("{async ") || first.contains("{coroutine")
         });
+        if captures {
+            // What a closure is given comes from wherever its caller found it.
+            self.origins.iter_mut().skip(2).for_each(|origin| *origin = Origin::Found);
+        }
+        self.captures = captures;
     }
 
     /// Starts an item; a `skipped` one is the copy of a function for the compiler's own use.
@@ -397,8 +402,7 @@ impl<'a> Body<'a> {
     fn origin(&self, place: &str) -> Origin {
         match base(place) {
             Some(number)
-                if place.contains("(*_")
-                    && self.locals.get(number).is_some_and(|found| found.starts_with('*')) =>
+                if place.starts_with("(*_") && place.ends_with(')') && self.is_raw(number) =>
             {
                 Origin::Raw
             }
