@@ -113,7 +113,7 @@ fn serve_once(
 /// Tells whoever started us that a server is not there, and why.
 pub(crate) fn withheld(server: &str, why: &str) {
     tell(&format!(
-        "server `{server}` may do more than was accepted, and is withheld: {why}; look at it with `ringfence manifest verify`, then `ringfence manifest accept`"
+        "server `{server}` may do more than was accepted, and is withheld: {why}; `ringfence manifest accept` shows what changed, and asks before it accepts it"
     ));
 }
 

@@ -13,6 +13,7 @@ mod check;
 mod clean;
 mod corpora;
 mod demo;
+mod held;
 mod idempotency;
 mod import;
 mod install;
