@@ -162,7 +162,12 @@ pub(crate) const OF_PACKAGES: [Effect; 3] = [Effect::NativeAddon, Effect::BuildS
 
 fn of_package(package: &Package, waivers: &mut Waivers) -> Option<Finding> {
     let id = package.id();
-    let held = OF_PACKAGES.into_iter().filter(|effect| package.holds.contains(*effect));
+    let unproven = package
+        .places
+        .first()
+        .is_some_and(|(effect, hop)| *effect == Effect::Unanalyzed && hop.name == package.name);
+    let held = OF_PACKAGES.into_iter().chain(unproven.then_some(Effect::Unanalyzed));
+    let held = held.filter(|effect| package.holds.contains(*effect));
     let open: EffectSet = held.filter(|effect| !waivers.covers(&id, *effect)).collect();
     if open.is_empty() {
         return None;

@@ -5,6 +5,7 @@
 //! All say the same thing in the same words: [`Analysis`].
 
 mod analysis;
+pub mod believed;
 pub mod build;
 pub mod catalog;
 pub mod clippy;

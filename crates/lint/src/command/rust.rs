@@ -85,13 +85,14 @@ pub(super) fn look(args: &Args, found: &Found) -> Result<Looked, CommandError> {
     let builder = workshop.builder();
     let described = builder.describe()?;
     let project = project(&described)?;
-    let (engine, analysis) = match args.engine {
+    let (engine, mut analysis) = match args.engine {
         Engine::Mir => ("mir", ringfence_lint::compiled(&builder, &described, &project)?),
         Engine::Source => (
             "source",
             ringfence_lint::source::analyse(&project).map_err(|error| CommandError::input(&error))?,
         ),
     };
+    ringfence_lint::believed::mark_unproven(&mut analysis, &project);
     let tools = tool::find(&project).map_err(|error| CommandError::input(&error))?;
     let (mut subjects, findings) = subjects(&tools, &analysis, &project);
     subjects.extend(entries(args, &analysis)?);

@@ -170,3 +170,27 @@ fn nothing_changed_means_nothing_is_built() {
     let (_, third) = bench.json(&[]);
     assert_eq!(third["findings"][0]["help"], "declare `process = { allowedBinaries = [\"grep\"] }`");
 }
+
+#[test]
+fn a_package_that_only_calls_itself_ringfence_is_not_believed() {
+    for (package, library) in [("ringfence", "ringfence"), ("innocent", "rustix")] {
+        let name = library;
+        let bench = tools(
+            &format!("\n[dependencies]\n{package} = {{ path = \"../{package}\" }}\n{}", tool("far", "far", "capabilities = {}")),
+            &format!("pub fn far() {{ {name}::go() }}\n"),
+        )
+        .file(
+            &format!("{package}/Cargo.toml"),
+            &format!("[package]\nname = \"{package}\"\nversion = \"9.0.0\"\nedition = \"2024\"\n[lib]\nname = \"{library}\"\n"),
+        )
+        .file(&format!("{package}/src/lib.rs"), "pub fn go() { let _ = std::process::Command::new(\"sh\").status(); }\n")
+        .file(
+            "project/Cargo.lock",
+            &format!("version = 4\n\n[[package]]\nname = \"demo\"\nversion = \"0.1.0\"\ndependencies = [\n \"{package}\",\n]\n\n[[package]]\nname = \"{package}\"\nversion = \"9.0.0\"\n"),
+        );
+        let (code, said) = bench.json(&[]);
+        assert_eq!(code, 4, "{said}");
+        let expected = format!("lint.package.opaque package {package}@9.0.0");
+        assert!(codes(&said).contains(&expected), "{package}: {said}");
+    }
+}
