@@ -6,7 +6,7 @@
 //! INVARIANT: a package that is told by its name and is no package of a registry under that very name holds `unanalyzed`.
 
 use crate::project::{Project, SourcePackage, TargetKind};
-use crate::{Analysis, Effect, Hop};
+use crate::{Analysis, Effect};
 
 /// The packages that are told by their names.
 pub const BELIEVED: [&str; 5] = ["getrandom", "libc", "nix", "ringfence", "rustix"];
@@ -20,9 +20,8 @@ pub fn mark_unproven(analysis: &mut Analysis, project: &Project) {
             .filter(|one| one.name == source.name && one.version == source.version);
         if let Some(package) = same.next() {
             package.holds.insert(Effect::Unanalyzed);
-            let place = project.place(source, &source.folder.join("Cargo.toml"), 1, 1);
-            let hop = Hop { name: source.name.clone(), place: Some(place) };
-            package.places.insert(0, (Effect::Unanalyzed, hop));
+            let doubt = "it has the name of a package that is told by its name, and is none of a registry";
+            package.doubt.get_or_insert_with(|| doubt.to_owned());
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::{Analysis, Effect, EffectSet, Hop, Package, Place, Use, Waivers, decl
 /// Every code of a finding, with a short description.
 pub const RULES: &[(&str, &str)] = &[
     ("lint.bypass", "a tool's own code goes past the scoped handles"),
+    ("lint.configuration", "the project says to cargo how it is built, beside its manifest"),
     ("lint.entry.missing", "the function that a tool names does not exist"),
     ("lint.incomplete", "a declaration cannot be read from the source"),
     ("lint.nothing", "nothing declares what it does"),
@@ -162,11 +163,7 @@ pub(crate) const OF_PACKAGES: [Effect; 3] = [Effect::NativeAddon, Effect::BuildS
 
 fn of_package(package: &Package, waivers: &mut Waivers) -> Option<Finding> {
     let id = package.id();
-    let unproven = package
-        .places
-        .first()
-        .is_some_and(|(effect, hop)| *effect == Effect::Unanalyzed && hop.name == package.name);
-    let held = OF_PACKAGES.into_iter().chain(unproven.then_some(Effect::Unanalyzed));
+    let held = OF_PACKAGES.into_iter().chain(package.doubt.is_some().then_some(Effect::Unanalyzed));
     let held = held.filter(|effect| package.holds.contains(*effect));
     let open: EffectSet = held.filter(|effect| !waivers.covers(&id, *effect)).collect();
     if open.is_empty() {
@@ -178,7 +175,10 @@ fn of_package(package: &Package, waivers: &mut Waivers) -> Option<Finding> {
         code: "lint.package.opaque".into(),
         level: Level::Error,
         subject: format!("package {id}"),
-        message: format!("has {}, which runs outside of what is analysed", names.join(" and ")),
+        message: match &package.doubt {
+            Some(doubt) => format!("cannot be believed: {doubt}"),
+            None => format!("has {}, which runs outside of what is analysed", names.join(" and ")),
+        },
         place: place.and_then(|(_, hop)| hop.place.clone()).map(file_place),
         help: Some(ANSWER.to_owned()),
         steps: Vec::new(),

@@ -224,6 +224,7 @@ mod tests {
             own: false,
             holds: EffectSet::NONE,
             places: Vec::new(),
+            doubt: None,
         }
     }
 

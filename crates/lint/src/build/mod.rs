@@ -7,6 +7,7 @@
 mod artifact;
 mod canary;
 mod compiler;
+mod configuration;
 mod error;
 mod fence;
 mod fetch;
@@ -23,6 +24,7 @@ use ringfence_sandbox::Sandbox;
 use sha2::{Digest, Sha256};
 
 pub use artifact::Crate;
+pub use configuration::{Configuration, settings};
 pub use error::BuildError;
 pub use fetch::FetchPlan;
 pub use toolchain::{Search, Toolchain};
@@ -69,6 +71,8 @@ pub struct Builder<'a> {
     pub manifest: &'a Path,
     /// Which features.
     pub features: &'a Features,
+    /// Whether the project's own configuration of cargo counts.
+    pub configuration: Configuration,
     /// Cargo's folder with the packages.
     pub cargo_home: &'a Path,
     /// A private folder of this user for what can be lost.
@@ -104,7 +108,7 @@ impl Builder<'_> {
             let mut arguments =
                 self.cargo_arguments("metadata", &["--format-version", "1", "--filter-platform", &host]);
             arguments.extend(self.features.arguments());
-            let ran = fence.cargo(&arguments, root)?;
+            let ran = fence.cargo(&arguments, &self.directory(fence, root))?;
             let metadata = missing(ran)?.happy("`cargo metadata`")?.stdout;
             Ok(Described { metadata, lock: lock.to_owned(), cfg: compiler.cfg, host })
         })
@@ -120,10 +124,12 @@ impl Builder<'_> {
             canary::ask(fence)?;
             let root = readable.first().map_or(Path::new("/"), PathBuf::as_path);
             let host = described.host.as_str();
-            let mut arguments = self
-                .cargo_arguments("check", &["--message-format", "json", "--target", host, "--lib", "--bins"]);
+            let mut arguments = self.cargo_arguments(
+                "check",
+                &["--release", "--message-format", "json", "--target", host, "--lib", "--bins"],
+            );
             arguments.extend(self.features.arguments());
-            let ran = missing(fence.cargo(&arguments, root)?)?;
+            let ran = missing(fence.cargo(&arguments, &self.directory(fence, root))?)?;
             if !ran.success {
                 let rendered = rendered(&ran.stdout);
                 let output = if rendered.is_empty() { tail(&ran.stderr) } else { rendered };
@@ -131,6 +137,14 @@ impl Builder<'_> {
             }
             artifact::crates(&ran.stdout, &fence.writable.join("target").join(host))
         })
+    }
+
+    /// Returns where cargo starts, which decides whose configuration counts.
+    fn directory(&self, fence: &Fence<'_>, root: &Path) -> PathBuf {
+        match self.configuration {
+            Configuration::Ignored => fence.writable.join("home"),
+            Configuration::Obeyed => root.to_path_buf(),
+        }
     }
 
     fn cargo_arguments(&self, command: &str, more: &[&str]) -> Vec<OsString> {
@@ -170,7 +184,8 @@ impl Builder<'_> {
     /// Returns this project's folder: another for another project, compiler or version of this program.
     pub fn folder(&self) -> PathBuf {
         let mut hash = Sha256::new();
-        let parts = [self.manifest, &self.toolchain.root, self.stand_in];
+        let obeyed = Path::new(if self.configuration == Configuration::Obeyed { "obeyed" } else { "" });
+        let parts = [self.manifest, &self.toolchain.root, self.stand_in, obeyed];
         for part in parts {
             hash.update(part.as_os_str().as_bytes());
             hash.update([0]);

@@ -53,13 +53,9 @@ fn a_build_script_reaches_nothing() {
         .env("CARGO_HOME", bench.path("cargo"));
     plain.env("CARGO_TARGET_DIR", bench.path("plain")).env("LINT_TEST_SECRET", "s");
     let said = String::from_utf8_lossy(&plain.output().unwrap().stderr).into_owned();
-    for escape in [
-        "read a file outside",
-        "the credentials",
-        "into the project",
-        "connected",
-        "saw a variable",
-    ] {
+    for escape in
+        ["read a file outside", "the credentials", "into the project", "connected", "saw a variable"]
+    {
         assert!(said.contains(escape), "{escape}: {said}");
     }
     assert!(bench.path("written").exists(), "the script writes, where it can");
@@ -76,9 +72,13 @@ fn a_project_does_not_choose_the_compiler() {
     );
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&liar, mode).unwrap();
-    let (code, said) = bench.json(&["--entry", "uses"]);
-    assert_eq!(code, 4, "{said}");
-    assert_eq!(said["findings"][0]["code"], "lint.undeclared", "{said}");
+    for more in [&[][..], &["--cargo-config"]] {
+        let (code, said) = bench.json(&[&["--entry", "uses"], more].concat());
+        assert_eq!(code, 4, "{said}");
+        let codes: Vec<&str> =
+            said["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+        assert!(codes.contains(&"lint.undeclared") && codes.contains(&"lint.configuration"), "{said}");
+    }
 }
 
 #[test]
@@ -106,4 +106,53 @@ fn what_is_missing_is_said_and_nothing_is_changed() {
     let said = bench.lint_at(&bench.path("cache"), &[]);
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.stderr.contains("is no package of"), "{said:?}");
+}
+
+/// What a function of the project does.
+fn does(bench: &Bench, name: &str, arguments: &[&str]) -> String {
+    let (_, said) = bench.json(&[&["--inventory"], arguments].concat());
+    let functions = said["functions"].as_array().unwrap();
+    let one =
+        functions.iter().find(|one| one["function"] == name).unwrap_or_else(|| panic!("{name}: {said}"));
+    one["uses"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["effect"].as_str().unwrap())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn what_ships_is_looked_at() {
+    let bench = Bench::new().file(
+        "project/src/lib.rs",
+        "#[cfg(debug_assertions)]\npub fn act() {}\n#[cfg(not(debug_assertions))]\npub fn act() { let _ = std::fs::read(\"a\"); }\n\
+         pub fn asks() { if !cfg!(debug_assertions) { let _ = std::process::Command::new(\"a\").status(); } }\n",
+    );
+    assert_eq!([does(&bench, "demo::act", &[]), does(&bench, "demo::asks", &[])], ["fs.read", "exec"]);
+}
+
+#[test]
+fn a_configuration_that_makes_another_program_does_not_count_unless_asked() {
+    let bench = Bench::new()
+        .file("project/.cargo/config.toml", "[build]\nrustflags = [\"--cfg\", \"hide\"]\n")
+        .file("project/src/lib.rs", "#[cfg(hide)]\npub fn act() {}\n#[cfg(not(hide))]\npub fn act() { let _ = std::fs::read(\"a\"); }\n");
+    assert_eq!(does(&bench, "demo::act", &[]), "fs.read");
+    assert_eq!(does(&bench, "demo::act", &["--cargo-config"]), "");
+    let (code, said) = bench.json(&["--entry", "act", "--allow", "fs.read"]);
+    assert_eq!((code, said["findings"][0]["code"].as_str().unwrap()), (4, "lint.configuration"), "{said}");
+}
+
+#[test]
+fn a_crate_that_asks_whether_it_is_looked_at_is_not_believed() {
+    let source = "pub fn act() { if option_env!(\"CARGO_NET_OFFLINE\").is_none() { let _ = std::fs::read(\"a\"); } }\n";
+    let bench = Bench::new().file("project/src/lib.rs", source);
+    let (code, said) = bench.json(&["--entry", "act"]);
+    assert_eq!(code, 4, "{said}");
+    let findings = said["findings"].as_array().unwrap();
+    let told = |one: &serde_json::Value| {
+        one["message"].as_str().is_some_and(|text| text.contains("it asks for `CARGO_NET_OFFLINE`"))
+    };
+    assert!(findings.iter().any(told), "{said}");
 }

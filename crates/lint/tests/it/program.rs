@@ -73,7 +73,8 @@ fn units(folder: &Path, deps: &Path) -> Vec<Unit> {
         }
     }
     found.sort_by(|left, right| left.0.cmp(&right.0));
-    let numbers: HashMap<String, usize> = found.iter().enumerate().map(|(number, (stem, _))| (stem.clone(), number)).collect();
+    let numbers: HashMap<String, usize> =
+        found.iter().enumerate().map(|(number, (stem, _))| (stem.clone(), number)).collect();
     let unit = |(stem, called): (String, Called)| {
         let own = called.folder.starts_with(folder);
         Unit {
@@ -81,8 +82,16 @@ fn units(folder: &Path, deps: &Path) -> Vec<Unit> {
             own,
             mir: deps.join(format!("{stem}.mir")),
             source_root: if own { called.directory } else { called.folder },
-            shown_root: if own { String::new() } else { format!("{}-{}/", called.package.0, called.package.1) },
-            externs: called.externs.into_iter().filter_map(|(name, stem)| Some((name, *numbers.get(&stem)?))).collect(),
+            shown_root: if own {
+                String::new()
+            } else {
+                format!("{}-{}/", called.package.0, called.package.1)
+            },
+            externs: called
+                .externs
+                .into_iter()
+                .filter_map(|(name, stem)| Some((name, *numbers.get(&stem)?)))
+                .collect(),
             proc_macro_or_build: false,
             name: called.name,
         }
