@@ -15,7 +15,7 @@ pub fn compiled(
     described: &Described,
     project: &Project,
 ) -> Result<Analysis, BuildError> {
-    let crates = builder.build(described)?;
+    let crates = builder.build(described, project)?;
     let mut units = Vec::new();
     let mut doubts: Vec<(String, String)> = Vec::new();
     let mut summaries = Vec::new();

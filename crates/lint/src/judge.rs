@@ -26,6 +26,8 @@ pub const RULES: &[(&str, &str)] = &[
     ("lint.waived", "an effect is used that a waiver covers"),
     ("lint.waiver.checksum", "a waiver is for other content than what is used"),
     ("lint.waiver.expired", "a waiver is over"),
+    ("lint.waiver.late", "a waiver has no end within a year"),
+    ("lint.waiver.own", "a waiver is for what should be declared"),
     ("lint.waiver.unused", "a waiver covers nothing"),
 ];
 
@@ -198,6 +200,18 @@ fn of_waiver(waiver: &crate::Waiver, fault: Fault) -> Finding {
             Level::Error,
             format!("was good until {}", waiver.expires),
             "look again, and give it a new day",
+        ),
+        Fault::Late => (
+            "lint.waiver.late",
+            Level::Error,
+            format!("is good until {}, which is more than a year away", waiver.expires),
+            "give it a day within a year",
+        ),
+        Fault::Own => (
+            "lint.waiver.own",
+            Level::Error,
+            "waives what the tool's own code does".to_owned(),
+            "declare it: in the tool's own packages only what cannot be analysed is waived",
         ),
         Fault::Unused => {
             ("lint.waiver.unused", Level::Note, "covers nothing that is there".to_owned(), "take it out")

@@ -14,6 +14,7 @@ pub mod declared;
 pub mod draft;
 mod dynamic;
 mod effect;
+mod file;
 pub mod judge;
 pub mod mir;
 mod project;

@@ -8,7 +8,11 @@ use serde::Deserialize;
 
 use super::BuildError;
 use super::wrapper::Kept;
+use crate::file::{Links, read_text};
 use crate::mir::Summary;
+
+/// How long what is kept of one crate may be. A build script could have put anything there.
+const MAX_UNIT: u64 = 1 << 30;
 
 /// One crate of the build.
 #[derive(Clone, Debug)]
@@ -94,7 +98,7 @@ fn doubt(asks: &[String]) -> Option<String> {
 }
 
 fn read(path: &Path) -> Result<Kept, BuildError> {
-    let text = std::fs::read_to_string(path)
+    let text = read_text(path, MAX_UNIT, Links::Refused)
         .map_err(|error| BuildError::File { path: path.to_path_buf(), error })?;
     serde_json::from_str(&text)
         .map_err(|error| BuildError::Unexpected { what: "the compiler's stand-in", error: error.to_string() })

@@ -13,6 +13,7 @@ mod fence;
 mod fetch;
 mod folder;
 mod package;
+mod runner;
 mod toolchain;
 mod wrapper;
 
@@ -30,8 +31,13 @@ pub use fetch::FetchPlan;
 pub use toolchain::{Search, Toolchain};
 pub use wrapper::{VARIABLE, stand_in};
 
+use crate::file::{Links, read_text};
+use crate::project::Project;
 use compiler::Compiler;
 use fence::{Fence, tail};
+
+/// How long a lock file may be.
+const MAX_LOCK: u64 = 64 << 20;
 
 /// Which features of the project are built.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -119,7 +125,8 @@ impl Builder<'_> {
     /// # Errors
     ///
     /// It does not build.
-    pub fn build(&self, described: &Described) -> Result<Vec<Crate>, BuildError> {
+    pub fn build(&self, described: &Described, project: &Project) -> Result<Vec<Crate>, BuildError> {
+        self.begin_anew_if(&runner::digest(project))?;
         self.fenced(|fence, readable, _| {
             canary::ask(fence)?;
             let root = readable.first().map_or(Path::new("/"), PathBuf::as_path);
@@ -137,6 +144,19 @@ impl Builder<'_> {
             }
             artifact::crates(&ran.stdout, &fence.writable.join("target").join(host))
         })
+    }
+
+    /// Throws away what was built when something else ran while it was.
+    fn begin_anew_if(&self, runners: &str) -> Result<(), BuildError> {
+        let notes = self.folder();
+        let kept = notes.join("runners");
+        if std::fs::read_to_string(&kept).is_ok_and(|known| known == runners) {
+            return Ok(());
+        }
+        let _gone = std::fs::remove_dir_all(notes.join("work"));
+        std::fs::create_dir_all(&notes)
+            .and_then(|()| std::fs::write(&kept, runners))
+            .map_err(|error| BuildError::File { path: kept, error })
     }
 
     /// Returns where cargo starts, which decides whose configuration counts.
@@ -164,10 +184,16 @@ impl Builder<'_> {
         let notes = self.folder();
         let writable = notes.join("work");
         let home = writable.join("home");
-        std::fs::create_dir_all(&home).map_err(|error| BuildError::File { path: home, error })?;
+        let is_folder = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|known| known.is_dir());
+        if !is_folder(&writable) || !is_folder(&home) {
+            // Whatever a build made of it, it begins anew.
+            let _gone = std::fs::remove_dir_all(&writable).or_else(|_| std::fs::remove_file(&writable));
+            std::fs::create_dir_all(&home).map_err(|error| BuildError::File { path: home, error })?;
+        }
         let mut readable = folder::readable(self.manifest);
         let lock = readable.first().map(|root| root.join("Cargo.lock")).unwrap_or_default();
-        let lock = std::fs::read_to_string(&lock).map_err(|_| BuildError::Lock { path: lock })?;
+        let lock =
+            read_text(&lock, MAX_LOCK, Links::Followed).map_err(|_| BuildError::Lock { path: lock })?;
         readable.extend(package::files(&lock, self.cargo_home));
         let fence = Fence {
             sandbox: self.sandbox,

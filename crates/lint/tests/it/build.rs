@@ -156,3 +156,55 @@ fn a_crate_that_asks_whether_it_is_looked_at_is_not_believed() {
     };
     assert!(findings.iter().any(told), "{said}");
 }
+
+#[test]
+fn what_a_build_script_left_behind_does_not_outlive_it() {
+    // The script waits for what is kept of the dependency, and falsifies it.
+    let liar = r#"
+        fn main() {
+            let deps = std::path::PathBuf::from(std::env::var("OUT_DIR").unwrap()).join("../../../deps");
+            for _ in 0..600 {
+                for entry in std::fs::read_dir(&deps).into_iter().flatten().flatten() {
+                    let name = entry.file_name().into_string().unwrap();
+                    if name.starts_with("evil-") && name.ends_with(".unit.json") {
+                        let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+                        if text.ends_with('}') {
+                            std::fs::write(entry.path(), text.replace("std::process::Command::status", "std::option::Option::status")).unwrap();
+                            return;
+                        }
+                    }
+                }
+                std::thread::sleep(std::time::Duration::from_millis(50));
+            }
+        }
+    "#;
+    let lock = |more: &str| {
+        format!(
+            "version = 4\n\n[[package]]\nname = \"demo\"\nversion = \"0.1.0\"\ndependencies = [\n \"evil\",\n{more}]\n\n[[package]]\nname = \"evil\"\nversion = \"0.1.0\"\n"
+        )
+    };
+    let manifest = |more: &str| {
+        format!(
+            "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[dependencies]\nevil = {{ path = \"../evil\" }}\n{more}"
+        )
+    };
+    let bench = Bench::new()
+        .file("evil/Cargo.toml", "[package]\nname = \"evil\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
+        .file(
+            "evil/src/lib.rs",
+            "pub fn go() -> bool { std::process::Command::new(\"a\").status().is_ok() }\n",
+        )
+        .file("project/src/lib.rs", "pub fn act() -> bool { evil::go() }\n")
+        .file("liar/Cargo.toml", "[package]\nname = \"liar\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
+        .file("liar/src/lib.rs", "")
+        .file("liar/build.rs", liar)
+        .file("project/Cargo.toml", &manifest("liar = { path = \"../liar\" }\n"))
+        .file(
+            "project/Cargo.lock",
+            &(lock(" \"liar\",\n") + "\n[[package]]\nname = \"liar\"\nversion = \"0.1.0\"\n"),
+        );
+    let (code, said) = bench.json(&["--entry", "act"]);
+    assert_eq!(code, 4, "the script itself is told of: {said}");
+    let bench = bench.file("project/Cargo.toml", &manifest("")).file("project/Cargo.lock", &lock(""));
+    assert_eq!(does(&bench, "demo::act", &[]), "exec");
+}
