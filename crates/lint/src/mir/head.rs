@@ -235,7 +235,9 @@ impl<'a> Heads<'a> {
             }
         }
         if texts.is_empty() {
-            texts.push(format!("{unit}:{plain}"));
+            let declared = self.declared.get(unit).is_some_and(|declared| declared.contains(path.tail()));
+            // A type that is only ever named in passing is known by its last name alone, as headers write it.
+            texts.push(if declared { format!("{unit}:{}", path.tail()) } else { format!("{unit}:{plain}") });
         }
         let heads = texts.into_iter().map(|text| self.head(text)).collect();
         Named { heads, parameter: false }
@@ -269,6 +271,9 @@ impl<'a> Heads<'a> {
         }
         if !own.is_empty() {
             return own.into_iter().map(|path| self.head(format!("{unit}:{path}"))).collect();
+        }
+        if self.declared.get(unit).is_some_and(|declared| declared.contains(tail)) {
+            return vec![self.head(format!("{unit}:{tail}"))];
         }
         let mut texts = Vec::new();
         for below in self.below.get(unit).into_iter().flatten().skip(1) {

@@ -9,7 +9,7 @@ use super::path::{Path, Type};
 use super::resolve::Meaning;
 use super::runs::{self, Traits};
 use super::solve::Graph;
-use super::summary::{CastKind, Item, MentionKind, Spot};
+use super::summary::{Cast, CastKind, Item, MentionKind, Spot, Summary};
 use crate::{Effect, EffectSet};
 
 /// How many items are looked at for the maker of a pointer.
@@ -27,7 +27,7 @@ impl Graph<'_> {
                 CastKind::Transmute => {
                     let made = shape(&to).is_some() && shape(&from).is_none();
                     let used = !item.indirect.is_empty() || summary.text(item.output).contains("fn(");
-                    if made && used && !item.value && !self.keeps_addresses(unit) {
+                    if made && used && !item.value && !self.keeps_address_near(node) {
                         self.leaf(
                             node,
                             EffectSet::of(Effect::DynUnresolved),
@@ -79,6 +79,15 @@ impl Graph<'_> {
 
     /// Says whether an item, what encloses it, or something that these call makes a pointer of a shape.
     fn makes_near(&mut self, node: Node, wanted: &str) -> bool {
+        self.is_near(node, |cast, summary| match cast.kind {
+            CastKind::Pointer | CastKind::Unsize => shape(&Type::read(summary.text(cast.to))).is_some_and(|found| found == wanted),
+            CastKind::Transmute => true,
+            CastKind::Raw => false,
+        })
+    }
+
+    /// Says whether an item, what encloses it, or something that these call has a cast.
+    fn is_near(&mut self, node: Node, fits: impl Fn(&Cast, &Summary) -> bool) -> bool {
         let mut outermost = node;
         while let Some(parent) = self.index.parents.get(&outermost) {
             outermost = *parent;
@@ -90,11 +99,7 @@ impl Graph<'_> {
             let Some(entry) = self.index.entries.get(next as usize).copied() else { continue };
             let summaries = self.index.summaries;
             let Some(summary) = summaries.get(entry.unit) else { continue };
-            let made = entry.item.casts.iter().any(|cast| match cast.kind {
-                CastKind::Pointer | CastKind::Unsize => shape(&Type::read(summary.text(cast.to))).is_some_and(|found| found == wanted),
-                CastKind::Transmute => true,
-                CastKind::Raw => false,
-            });
+            let made = entry.item.casts.iter().any(|cast| fits(cast, summary));
             if made {
                 return true;
             }
@@ -121,6 +126,9 @@ impl Graph<'_> {
             self.run(node, &found, runs, spot);
             return;
         }
+        // Whoever gets the object drops it without knowing what it is.
+        let owned = self.index.heads.inside(unit, from, Inside::Owned);
+        self.run(node, &owned, Traits::DROP, spot);
         // Calls of an object of the program's traits are found where they are made, but not with which types it was made.
         if found.heads.len() > 1 || found.generic {
             let name = self.index.name(of.tail());
@@ -136,10 +144,9 @@ impl Graph<'_> {
         }
     }
 
-    /// Says whether a crate keeps functions as plain addresses, which is where an address that becomes a function comes from.
-    pub(super) fn keeps_addresses(&self, unit: usize) -> bool {
-        let items = self.index.summaries.get(unit).map_or(&[][..], |summary| &summary.items);
-        items.iter().flat_map(|item| &item.casts).any(|cast| cast.kind == CastKind::Raw)
+    /// Says whether a function becomes a plain address near an item, which is where an address that becomes a function comes from.
+    pub(super) fn keeps_address_near(&mut self, node: Node) -> bool {
+        self.is_near(node, |cast, _| cast.kind == CastKind::Raw)
     }
 
     /// Returns what becomes a pointer or an object of a shape, in one crate or in all of the tool's own.

@@ -413,7 +413,12 @@ impl<'a> Index<'a> {
         for (at, name) in names.iter().enumerate() {
             let after = |at: usize| names.get(at..).unwrap_or(&[]).iter().fold(String::new(), |text, name| text + "::" + name);
             let named = passed.get(name).into_iter().flatten().map(|path| format!("{path}{}", after(at + 1)));
+            // Of everything that std has below a path, only what is known to matter is worth a guess.
             let all = passed.get("*").into_iter().flatten().map(|path| format!("{path}{}", after(at)));
+            let all = all.filter(|path| {
+                let standard = ["std::", "core::", "alloc::"].iter().any(|root| path.starts_with(root));
+                !standard || !crate::catalog::of_path(path).is_empty() || !Traits::one(path.rsplit("::").next().unwrap_or("")).is_empty()
+            });
             for path in named.chain(all) {
                 let Some((first, below)) = path.split_once("::") else { continue };
                 match first {
@@ -527,7 +532,12 @@ impl<'a> Index<'a> {
 fn passed(summary: &Summary) -> HashMap<&str, Vec<&str>> {
     let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
     for (name, path) in &summary.source.passed {
-        found.entry(summary.text(*name)).or_default().push(summary.text(*path));
+        let (name, path) = (summary.text(*name), summary.text(*path));
+        found.entry(name).or_default().push(path);
+        // The compiler prints some under the name they had before.
+        if let Some(before) = path.rsplit("::").next().filter(|before| name != "*" && *before != name) {
+            found.entry(before).or_default().push(path);
+        }
     }
     found
 }

@@ -187,6 +187,9 @@ impl<'a> Reader<'a> {
         if self.eat("(") {
             return self.tuple();
         }
+        if self.eat("!") {
+            return Type::Other;
+        }
         if self.eat("dyn ") {
             return Type::Dyn(self.bounds());
         }

@@ -86,6 +86,11 @@ impl Index<'_> {
         meaning.targets.extend(own);
         meaning.types.heads.extend(types.heads);
         meaning.types.generic |= types.generic;
+        if types.generic
+            && let Some(before) = path.segments.iter().rev().nth(1)
+        {
+            meaning.needs = Some((self.name(before.name), last));
+        }
         Rc::new(meaning)
     }
 
@@ -197,6 +202,10 @@ impl Index<'_> {
         if matches!(of.tail(), "Fn" | "FnMut" | "FnOnce" | "AsyncFn" | "AsyncFnMut" | "AsyncFnOnce") {
             return Rc::new(meaning);
         }
+        if let Some(found) = self.conversion(unit, block, of) {
+            meaning.targets = found;
+            return Rc::new(meaning);
+        }
         let wanted = (self.name(of.tail()), self.name(method));
         let subject = self.outermost(unit, block.subject.behind());
         let bit = Traits::one(of.tail());
@@ -215,6 +224,32 @@ impl Index<'_> {
             }
         }
         Rc::new(meaning)
+    }
+
+    /// Finds the `From` that a conversion runs, by the types of both sides; `None` if that cannot be told.
+    fn conversion(&mut self, unit: usize, block: &Qualified<'_>, of: &Path<'_>) -> Option<Vec<Node>> {
+        let argument = of.segments.last()?.args.first()?;
+        let (from, to) = match of.tail() {
+            "Into" | "TryInto" => (block.subject.clone(), argument.clone()),
+            "FromResidual" => (last_argument(argument), last_argument(&block.subject)),
+            _ => return None,
+        };
+        let Type::Path(target) = &to else { return None };
+        let named = self.heads.named(unit, target);
+        if named.parameter || is_projection(target) || matches!(from, Type::Other | Type::Opaque(_)) {
+            return None;
+        }
+        let wanted = self.name(if of.tail() == "TryInto" { "try_from" } else { "from" });
+        let all: Vec<Node> = named.heads.iter().filter_map(|head| self.methods.get(head)).flatten().filter(|method| method.name == wanted).map(|method| method.node).collect();
+        if all.is_empty() {
+            return None;
+        }
+        let fitting = |node: &Node| {
+            let entry = self.entries.get(*node as usize)?;
+            let input = self.summaries.get(entry.unit)?.text(*entry.item.inputs.first()?);
+            Some(fits(&Type::read(input), &from))
+        };
+        Some(all.iter().copied().filter(|node| fitting(node).unwrap_or(true)).collect())
     }
 
     /// A method of a trait of the program.
@@ -424,6 +459,14 @@ impl Index<'_> {
             .unwrap_or_else(|| EffectSet::of(Effect::Ffi));
         let shown = if path.segments.len() > 1 { path.plain() } else { format!("extern {name}") };
         Meaning::by_name(shown, effects)
+    }
+}
+
+/// Returns the last generic argument of a type: of a result its error.
+fn last_argument<'a>(ty: &Type<'a>) -> Type<'a> {
+    match ty {
+        Type::Path(path) => path.segments.last().and_then(|segment| segment.args.last()).cloned().unwrap_or(Type::Other),
+        _ => Type::Other,
     }
 }
 

@@ -219,9 +219,6 @@ pub(super) fn by_trait(name: &str, method: &str) -> Traits {
                 "BuildHasher",
                 "Clone",
                 "Borrow",
-                "Step",
-                "Deref",
-                "Arithmetic",
             ]))
         }
         "Into" | "From" => Traits::of(&["From", "Into", "Wake", "Clone"]),

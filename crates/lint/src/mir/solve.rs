@@ -193,7 +193,7 @@ impl<'a> Graph<'a> {
             if effects.contains(Effect::Exec) && literals.is_empty() {
                 literals = super::open::program(entry.item, summary);
             }
-            if effects.contains(Effect::DynUnresolved) && self.keeps_addresses(unit) {
+            if effects.contains(Effect::DynUnresolved) && self.keeps_address_near(node) {
                 effects = effects.minus(EffectSet::of(Effect::DynUnresolved));
             }
             self.leaf(node, effects, meaning.mediated, &meaning.shown, mention.spot, literals);

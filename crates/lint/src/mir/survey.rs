@@ -163,6 +163,8 @@ impl Graph<'_> {
             self.run_roughly(node, &found, runs::by_trait(of.tail(), "").with(Traits::DROP), rough);
             return;
         }
+        let owned = self.index.heads.inside(unit, from, Inside::Owned);
+        self.run_roughly(node, &owned, Traits::DROP, rough);
         let name = self.index.name(of.tail());
         for target in self.index.all_methods(&found.heads, name) {
             rough.edge(node, target);

@@ -294,7 +294,9 @@ impl<'a> Body<'a> {
         let place = operand(from);
         let strings =
             place.and_then(base).and_then(|number| self.strings.get(&number).cloned()).unwrap_or_default();
-        self.set(target, place.map_or(Origin::Found, |place| self.origin(place)), strings);
+        // Bits that are taken for a function come from nobody who answers for it.
+        let origin = if rest.ends_with("(Transmute)") { Origin::Found } else { place.map_or(Origin::Found, |place| self.origin(place)) };
+        self.set(target, origin, strings);
         if let Some(number) = target.filter(|_| from.contains("std::ptr::NonNull<") || from.contains("core::ptr::NonNull<")) {
             self.boxed.insert(number);
         }
@@ -321,7 +323,8 @@ impl<'a> Body<'a> {
                 .first()
                 .map_or("", |constant| constant.split_once(", val: ").map_or("", |(found, _)| found)),
         };
-        if kind == CastKind::Transmute && !to.contains("fn(") {
+        // Other changes of bits hide nothing that can be called.
+        if (kind == CastKind::Transmute && !to.contains("fn(")) || (kind == CastKind::Raw && !source.contains("fn(")) {
             return Some(());
         }
         let cast = Cast { kind, from: words.word(source), to: words.word(to), spot: here };
