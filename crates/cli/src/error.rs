@@ -43,6 +43,9 @@ pub(crate) enum CommandError {
     /// A request for approval or an approver was left as it was.
     #[error(transparent)]
     Approval(#[from] ApprovalError),
+    /// It was tried and did not come out.
+    #[error("{message}")]
+    Failed { message: String, hint: Option<&'static str> },
     /// A file of ours cannot be read or written.
     #[error("cannot {verb} `{}`: {error}", path.display())]
     File { verb: &'static str, path: PathBuf, error: std::io::Error, hint: Option<&'static str> },
@@ -74,9 +77,12 @@ impl CommandError {
                 Code::Forbidden => Exit::Refused,
                 _ => Exit::Failed,
             },
-            Self::File { .. } | Self::Output(_) | Self::Port(_) | Self::Start(_) | Self::Store(_) => {
-                Exit::Failed
-            }
+            Self::Failed { .. }
+            | Self::File { .. }
+            | Self::Output(_)
+            | Self::Port(_)
+            | Self::Start(_)
+            | Self::Store(_) => Exit::Failed,
             Self::Input { .. } => Exit::Usage,
             Self::Toolbox { .. } => Exit::Findings,
         }
@@ -86,7 +92,7 @@ impl CommandError {
     pub(crate) fn report(&self) -> String {
         let mut report = String::new();
         let hint = match self {
-            Self::File { hint, .. } | Self::Input { hint, .. } => *hint,
+            Self::Failed { hint, .. } | Self::File { hint, .. } | Self::Input { hint, .. } => *hint,
             Self::Approval(ApprovalError::Token) => {
                 Some("the token is what `ringfence approver add` printed, unless it was revoked since")
             }

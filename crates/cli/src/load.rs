@@ -18,13 +18,14 @@ use serde_json::Value;
 
 use crate::book::Book;
 use crate::error::CommandError;
+use crate::held::Held;
 use crate::sandbox::{BackendChoice, choose};
 
 /// The largest toolbox or schema file.
 const MAX_FILE: u64 = 16 << 20;
 
 /// Where the toolbox is and what its variables stand for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) policy: PathBuf,
     /// Whether the command line says so.
@@ -247,7 +248,7 @@ impl Loaded {
     /// Registers every tool, with the backends that the command has.
     pub(crate) fn registry(
         self,
-        pins: Option<Pins>,
+        held: Held,
         store: Option<Arc<dyn Database>>,
         configure: impl FnOnce(ringfence::RegistryBuilder) -> ringfence::RegistryBuilder,
     ) -> Result<Registry, CommandError> {
@@ -272,7 +273,8 @@ impl Loaded {
             Some(Err(_)) | None => backends,
         };
         let mut builder = Registry::builder().personality(self.personality).backends(backends);
-        if let Some(pins) = pins {
+        builder = builder.manifest(held.in_force);
+        if let Some(pins) = held.pins {
             builder = builder.pins(pins);
         }
         let registry = configure(builder).build();
@@ -356,7 +358,8 @@ fn schema_gaps(declaration: &Declaration) -> Vec<Gap> {
         .collect()
 }
 
-fn read_schema(base: &Path, file: &str) -> Result<Value, String> {
+/// Reads a schema file of a toolbox.
+pub(crate) fn read_schema(base: &Path, file: &str) -> Result<Value, String> {
     let text = read_text(&base.join(file), None).map_err(|error| error.to_string())?;
     parse_json(&text, JsonLimits::DOCUMENT).map_err(|error| error.to_string())
 }

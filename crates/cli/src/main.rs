@@ -5,6 +5,7 @@ mod book;
 mod commands;
 mod error;
 mod exposed;
+mod held;
 mod import;
 mod install;
 mod interrupt;
@@ -61,6 +62,7 @@ enum Command {
     Import(commands::import::ImportArgs),
     Install(commands::install::InstallArgs),
     Lint(commands::lint::LintArgs),
+    Manifest(commands::manifest::ManifestArgs),
     Pins(commands::pins::PinsArgs),
     Run(Box<commands::run::RunArgs>),
     Scan(commands::scan::ScanArgs),
@@ -98,6 +100,7 @@ fn main() -> ExitCode {
             Ok(code) => return ExitCode::from(code),
             Err(error) => Err(error),
         },
+        Command::Manifest(args) => commands::manifest::run(&args, &place, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
         Command::Run(args) => match commands::run::run(&args, &place, &mut out) {
             Ok(commands::run::Ran::Child(code)) => return ExitCode::from(code),

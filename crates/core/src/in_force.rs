@@ -23,7 +23,7 @@ impl InForce {
     pub(crate) fn quarantine(&self, tool: &ToolName) -> Option<Quarantine> {
         let why = self.widened.get(tool)?;
         let message = format!("`{tool}` may do more than was accepted: {why}");
-        let hint = "look at it with `ringfence manifest verify`, then `ringfence manifest accept`";
+        let hint = "`ringfence manifest accept` shows what changed, and asks before it accepts it";
         Some(Quarantine {
             refusal: Refusal::new(Code::ToolQuarantined, message).hint(hint),
             changes: Vec::new(),

@@ -111,6 +111,29 @@ impl Package {
     }
 }
 
+/// Returns what several functions do, each effect of each package once, with the shortest way.
+pub fn joined<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Vec<Use> {
+    let mut uses: Vec<Use> = Vec::new();
+    for one in verdicts.flat_map(|verdict| &verdict.uses) {
+        let same = |known: &&mut Use| {
+            (known.effect, known.mediated, &known.package) == (one.effect, one.mediated, &one.package)
+        };
+        match uses.iter_mut().find(same) {
+            Some(known) => {
+                let is_new = |literal: &&String| !known.literals.contains(literal);
+                let new: Vec<String> = one.literals.iter().filter(is_new).cloned().collect();
+                known.literals.extend(new);
+                if one.way.len() < known.way.len() {
+                    known.way.clone_from(&one.way);
+                }
+            }
+            None => uses.push(one.clone()),
+        }
+    }
+    uses.sort_by(|one, other| (one.effect, &one.package).cmp(&(other.effect, &other.package)));
+    uses
+}
+
 /// Leaves out the middle of a way that is too long.
 pub fn shortened(mut way: Vec<Hop>) -> Vec<Hop> {
     if way.len() > MAX_HOPS {

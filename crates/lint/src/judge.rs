@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use ringfence_policy::report::{FilePlace, Finding, Level, Step};
 use serde::Serialize;
 
+use crate::clippy::handle_for;
 use crate::waiver::Fault;
 use crate::{Analysis, Effect, EffectSet, Hop, Package, Place, Use, Waivers, declared};
 
@@ -93,7 +94,7 @@ fn of_subject(subject: &Subject, analysis: &Analysis, waivers: &mut Waivers) -> 
         let is_own = analysis.packages.iter().any(|package| package.own && package.id() == one.package);
         if one.effect.is_opaque() {
             let message = format!("reaches `{}` in `{}`, which cannot be analysed", one.effect, one.package);
-            let help = Some(waiver_help(analysis, one));
+            let help = Some(ANSWER.to_owned());
             findings.push(finding("lint.opaque", Level::Error, subject, one, message, help));
         } else if !is_declared {
             let message = format!("uses `{}`, which it does not declare{}", one.effect, said(&one.literals));
@@ -102,7 +103,7 @@ fn of_subject(subject: &Subject, analysis: &Analysis, waivers: &mut Waivers) -> 
         } else if subject.in_process && !one.mediated && is_own {
             let message =
                 format!("declares `{}` and goes past the handle that would hold it to that", one.effect);
-            let help = handle(one.effect).map(str::to_owned);
+            let help = handle_for(one.effect).map(str::to_owned);
             findings.push(finding("lint.bypass", Level::Error, subject, one, message, help));
         } else if subject.in_process && !one.mediated {
             let message = format!(
@@ -122,7 +123,9 @@ fn of_subject(subject: &Subject, analysis: &Analysis, waivers: &mut Waivers) -> 
     } else {
         used
     };
-    for effect in declared.minus(used).iter().filter(|effect| *effect != Effect::NetDns) {
+    // What the command line allows for a function is no declaration of its own.
+    let over = if subject.kind == "function" { EffectSet::NONE } else { declared.minus(used) };
+    for effect in over.iter().filter(|effect| *effect != Effect::NetDns) {
         findings.push(Finding {
             code: "lint.overdeclared".into(),
             level: Level::Note,
@@ -151,6 +154,9 @@ fn outcome(subject: &Subject, analysis: &Analysis) -> Outcome {
     }
 }
 
+/// What to do about something that cannot be analysed.
+const ANSWER: &str = "look at it, and answer for it with a `[[waiver]]` in ringfence-lint.toml, which `ringfence lint --draft` writes";
+
 /// What a package is, whoever calls it: it runs while it is built, or brings compiled code.
 pub(crate) const OF_PACKAGES: [Effect; 3] = [Effect::NativeAddon, Effect::BuildScript, Effect::ProcMacro];
 
@@ -169,11 +175,7 @@ fn of_package(package: &Package, waivers: &mut Waivers) -> Option<Finding> {
         subject: format!("package {id}"),
         message: format!("has {}, which runs outside of what is analysed", names.join(" and ")),
         place: place.and_then(|(_, hop)| hop.place.clone()).map(file_place),
-        help: Some(format!(
-            "look at it, and answer for it in {}:\n{}",
-            crate::waiver::FILE,
-            crate::waiver::draft(package, open)
-        )),
+        help: Some(ANSWER.to_owned()),
         steps: Vec::new(),
     })
 }
@@ -252,7 +254,7 @@ fn said(literals: &[String]) -> String {
 
 fn undeclared_help(subject: &Subject, one: &Use, is_own: bool) -> Option<String> {
     let declare = declared::surface(one.effect, &one.literals).map(|line| format!("declare `{line}`"));
-    let handle = handle(one.effect).filter(|_| subject.in_process && is_own && !one.mediated);
+    let handle = handle_for(one.effect).filter(|_| subject.in_process && is_own && !one.mediated);
     match (declare, handle) {
         (Some(declare), Some(handle)) => Some(format!("{declare}, and {handle}")),
         (Some(declare), None) => Some(declare),
@@ -263,25 +265,4 @@ fn undeclared_help(subject: &Subject, one: &Use, is_own: bool) -> Option<String>
             ))
         }),
     }
-}
-
-fn waiver_help(analysis: &Analysis, one: &Use) -> String {
-    let package = analysis.packages.iter().find(|package| package.id() == one.package);
-    let draft = package.map(|package| crate::waiver::draft(package, EffectSet::of(one.effect)));
-    format!(
-        "look at it, and answer for it in {}:\n{}",
-        crate::waiver::FILE,
-        draft.unwrap_or_else(|| format!("# package `{}`\n", one.package))
-    )
-}
-
-/// Says which handle does the same within what is declared.
-const fn handle(effect: Effect) -> Option<&'static str> {
-    Some(match effect {
-        Effect::FsRead | Effect::FsWrite => "use `context.fs()?` instead",
-        Effect::NetConnect | Effect::NetDns => "use `context.fetch()?` instead",
-        Effect::Exec => "use `context.process()?` instead",
-        Effect::EnvRead => "use `context.environment()?` instead, or `context.secrets()?` for a secret",
-        _ => return None,
-    })
 }

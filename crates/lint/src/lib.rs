@@ -7,17 +7,24 @@
 mod analysis;
 pub mod build;
 pub mod catalog;
+pub mod clippy;
+mod compiled;
 pub mod declared;
 pub mod draft;
+mod dynamic;
 mod effect;
 pub mod judge;
 pub mod mir;
 mod project;
+pub mod python;
+pub mod script;
 pub mod source;
 pub mod tool;
 pub mod waiver;
 
-pub use analysis::{Analysis, FunctionKind, Hop, MAX_HOPS, Package, Place, Use, Verdict, shortened};
+pub use analysis::{Analysis, FunctionKind, Hop, MAX_HOPS, Package, Place, Use, Verdict, joined, shortened};
+pub use compiled::compiled;
+pub use dynamic::ScriptError;
 pub use effect::{Effect, EffectSet, UnknownEffect};
 pub use project::{Cfg, Dependency, Project, ProjectError, Role, SourcePackage, Target, TargetKind};
 pub use waiver::{Waiver, Waivers};

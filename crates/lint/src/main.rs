@@ -1,10 +1,15 @@
-//! The `ringfence-lint` command.
+//! The `ringfence-lint` command, which `ringfence lint` starts. It is also what cargo starts in place of the compiler.
+
+mod command;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use ringfence_lint::build;
+use clap::Parser;
+use ringfence_lint::build::{self, BuildError};
 use ringfence_sandbox::inner;
+
+use crate::command::{Args, CommandError};
 
 fn main() -> ExitCode {
     if std::env::var_os(build::VARIABLE).is_some() {
@@ -14,5 +19,29 @@ fn main() -> ExitCode {
         let _told = writeln!(std::io::stderr().lock(), "{said}");
         return ExitCode::from(inner::FAILED);
     }
-    ExitCode::FAILURE
+    let args = Args::parse();
+    match command::run(&args) {
+        Ok(code) => code,
+        // Whoever reads our output has had enough.
+        Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            let is_missing = matches!(error, CommandError::Build(BuildError::NotFetched { .. }));
+            if !(is_missing && args.quiet_missing) {
+                tell(&error);
+            }
+            ExitCode::from(error.exit())
+        }
+    }
+}
+
+fn tell(error: &CommandError) {
+    let mut stderr = std::io::stderr().lock();
+    // What a build says has lines, and is not to drive the terminal.
+    let shown: Vec<String> = error.to_string().lines().map(ringfence_policy::report::plain).collect();
+    let _told = writeln!(stderr, "error: {}", shown.join("\n  "));
+    if let Some(hint) = error.hint() {
+        let _told = writeln!(stderr, "  hint: {hint}");
+    }
 }

@@ -162,7 +162,7 @@ impl Approvals {
         self.class_decision(class).max(own)
     }
 
-    fn class_decision(&self, class: SafetyClass) -> Decision {
+    pub(crate) fn class_decision(&self, class: SafetyClass) -> Decision {
         let route = match class {
             SafetyClass::Read => self.read,
             SafetyClass::Write => self.write,

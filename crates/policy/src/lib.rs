@@ -25,6 +25,7 @@ mod grant;
 mod host;
 mod json;
 mod limit;
+pub mod manifest;
 mod name_set;
 mod network;
 mod path;

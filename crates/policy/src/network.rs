@@ -87,6 +87,11 @@ impl NetworkCeiling {
         &self.private
     }
 
+    /// Returns what becomes of a host that nothing names.
+    pub const fn on_unknown(&self) -> OnUnknown {
+        self.on_unknown
+    }
+
     /// Returns everything the ceiling admits.
     pub const fn hosts(&self) -> &HostSet {
         &self.effective

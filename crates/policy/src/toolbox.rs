@@ -191,6 +191,27 @@ impl Toolbox {
     pub fn declarations(
         &self,
         variables: &Variables,
+        schema: impl FnMut(&str) -> Result<Value, String>,
+    ) -> (Vec<Declaration>, Vec<Gap>) {
+        self.declared(Some(variables), schema)
+    }
+
+    /// The same with variables left as they are written, for what must be the same on every machine.
+    pub fn written_declarations(
+        &self,
+        schema: impl FnMut(&str) -> Result<Value, String>,
+    ) -> (Vec<Declaration>, Vec<Gap>) {
+        self.declared(None, schema)
+    }
+
+    /// Returns the servers with variables left as they are written.
+    pub fn written_servers(&self) -> &[ServerEntry] {
+        &self.servers
+    }
+
+    fn declared(
+        &self,
+        variables: Option<&Variables>,
         mut schema: impl FnMut(&str) -> Result<Value, String>,
     ) -> (Vec<Declaration>, Vec<Gap>) {
         let mut declarations: Vec<Declaration> = Vec::new();
@@ -246,7 +267,7 @@ impl Entry {
 
     fn declaration(
         &self,
-        variables: &Variables,
+        variables: Option<&Variables>,
         schema: &mut impl FnMut(&str) -> Result<Value, String>,
     ) -> Result<Declaration, Vec<Gap>> {
         let mut gaps = Vec::new();
@@ -276,7 +297,11 @@ impl Entry {
         let output = load("output", &self.output, default_output);
         let runtime = match (&self.command, self.builtin) {
             (Some(command), None) => {
-                match command.iter().map(|part| expand_text(part, variables, as_template)).collect() {
+                let expanded = |part: &String| match variables {
+                    Some(variables) => expand_text(part, variables, as_template),
+                    None => Ok(part.clone()),
+                };
+                match command.iter().map(expanded).collect() {
                     Ok(command) => Runtime::Command(command),
                     Err(message) => {
                         gaps.push(self.gap("command", message, "use ${workspace}, ${home} or ${self}"));
@@ -297,7 +322,9 @@ impl Entry {
         };
         let capabilities = match &self.capabilities {
             None => None,
-            Some(capabilities) => match capabilities.expand(variables) {
+            Some(capabilities) => match variables
+                .map_or_else(|| Ok(capabilities.clone()), |variables| capabilities.expand(variables))
+            {
                 Ok(capabilities) => Some(capabilities),
                 Err(error) => {
                     gaps.push(self.gap("fs_reach", error.to_string(), "give the variable a value"));

@@ -135,3 +135,47 @@ fn each_agent_sees_its_own_servers_and_a_stranger_nothing() {
         assert!(refused.contains("401"), "{stranger:?}: {refused}");
     }
 }
+
+/// Waits until what the SDK sees at an address is as it should be.
+fn until(scene: &Scene, url: &str, what: &str, is_so: impl Fn(&str) -> bool) {
+    let mut seen = String::new();
+    for _ in 0..30 {
+        // While the policy is put in force, there is nobody at the address for a moment.
+        seen = sdk(scene, url, None).map_or_else(|error| error, |seen| seen["tools"].to_string());
+        if is_so(&seen) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(500));
+    }
+    panic!("{what}: {seen}");
+}
+
+#[test]
+fn a_server_that_goes_beyond_the_accepted_manifest_is_withheld_while_the_gateway_runs() {
+    let scene = scene("network = { allow = [\"a.test\"] }");
+    let manifest = |arguments: &[&str]| {
+        let output = scene.ringfence(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    manifest(&["manifest"]);
+    let gateway = Listening::start(scene.ringfence(&["gateway", "--listen", "127.0.0.1:0", "--anonymous"]));
+    until(&scene, &gateway.url, "both are there", |seen| {
+        seen.contains("everything__echo") && seen.contains("attack__work")
+    });
+
+    let text = std::fs::read_to_string(scene.policy_file()).unwrap();
+    let wider = text.clone() + "capabilities = { network = { allowedHosts = [\"a.test\"] } }\n";
+    scene.policy(&wider);
+    until(&scene, &gateway.url, "the wider one is withheld", |seen| {
+        seen.contains("everything__echo") && !seen.contains("attack__work")
+    });
+    // A policy with a problem changes nothing.
+    scene.policy(&(wider + "nonsense = 1\n"));
+    thread::sleep(Duration::from_millis(2500));
+    let seen = sdk(&scene, &gateway.url, None).unwrap()["tools"].to_string();
+    assert!(seen.contains("everything__echo") && !seen.contains("attack__work"), "{seen}");
+
+    scene.policy(&(text + "capabilities = { network = { allowedHosts = [\"a.test\"] } }\n"));
+    manifest(&["manifest", "accept", "--yes"]);
+    until(&scene, &gateway.url, "it was accepted", |seen| seen.contains("attack__work"));
+}

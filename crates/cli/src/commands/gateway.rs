@@ -13,14 +13,18 @@ use crate::error::{CommandError, Exit};
 use crate::install::Refresh;
 use crate::load::Place;
 use crate::sandbox::BackendChoice;
-use crate::serving::{Fenced, IDLE, Listening, Plan, log_to_error_stream, serve, server_spec};
+use crate::serving::{
+    Fenced, IDLE, Listening, Plan, Standing, Watch, log_to_error_stream, serve_until_changed, server_spec,
+    tell,
+};
 use crate::store::StoreName;
 
 /// Hold the servers and tools of the toolbox behind one endpoint
 ///
 /// Every `[[server]]` entry with a command and every tool of the toolbox is offered, the tools of a server as `server__tool`.
 /// A server is started for a session when it is first needed, and ends when nothing is asked of it. Clients connect over
-/// streamable HTTP at `/mcp` with the bearer token of their `[[agent]]` entry.
+/// streamable HTTP at `/mcp` with the bearer token of their `[[agent]]` entry. When the policy or its manifest is changed and
+/// sound, it is put in force: sessions end, and new ones are held to it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GatewayArgs {
     /// Where clients connect; `listen` of `[gateway]`, or 127.0.0.1:7117
@@ -55,6 +59,22 @@ pub(crate) fn run(args: &GatewayArgs, place: &Place, out: &mut dyn Write) -> Res
         return Ok(Exit::Done);
     }
     log_to_error_stream();
+    let mut standing = None;
+    loop {
+        standing = serve_once(args, place, standing)?;
+        if standing.is_none() {
+            return Ok(Exit::Done);
+        }
+    }
+}
+
+/// Serves until a signal comes, or until the policy was changed and is to be put in force.
+fn serve_once(
+    args: &GatewayArgs,
+    place: &Place,
+    standing: Option<Standing>,
+) -> Result<Option<Standing>, CommandError> {
+    let watch = Watch::new(place);
     let loaded = place.load()?.sound()?;
     let book = Book::beside(&place.policy);
     // A pin file that cannot be trusted stops everything, before anything is started.
@@ -65,8 +85,13 @@ pub(crate) fn run(args: &GatewayArgs, place: &Place, out: &mut dyn Write) -> Res
             .iter()
             .any(|own| own.capabilities.as_ref().is_some_and(|own| own.process.is_some()));
     let launcher = if needs_sandbox { Some(Arc::new(launcher(args.backend, &loaded)?)) } else { None };
+    let held = place.held()?;
     let mut servers = Vec::new();
     for entry in &loaded.servers {
+        if let Some(why) = held.servers.get(entry.name.as_str()) {
+            withheld(entry.name.as_str(), why);
+            continue;
+        }
         let Some(launcher) = &launcher else { continue };
         let grant = granted(entry, &loaded, place)?;
         let server = Fenced::new(entry, command(entry)?, Refresh::Keep, grant, Arc::clone(launcher))?;
@@ -77,10 +102,19 @@ pub(crate) fn run(args: &GatewayArgs, place: &Place, out: &mut dyn Write) -> Res
         anonymous: args.anonymous,
         gateway: loaded.gateway.clone(),
         agents: loaded.agents.clone(),
+        standing,
+        watch: Some(watch),
     });
     let policy_tool = loaded.gateway.policy_tool;
-    let plan = Plan { place, servers, launcher, book, policy_tool, toolbox: true };
-    serve(plan, loaded, args.store.as_ref(), listening)
+    let plan = Plan { place, servers, launcher, book, policy_tool, toolbox: true, held };
+    serve_until_changed(plan, loaded, args.store.as_ref(), listening)
+}
+
+/// Tells whoever started us that a server is not there, and why.
+pub(crate) fn withheld(server: &str, why: &str) {
+    tell(&format!(
+        "server `{server}` may do more than was accepted, and is withheld: {why}; `ringfence manifest accept` shows what changed, and asks before it accepts it"
+    ));
 }
 
 fn command(entry: &ServerEntry) -> Result<&[String], CommandError> {

@@ -47,6 +47,8 @@ pub(crate) fn run(args: &ServeArgs, place: &Place, _: &mut dyn Write) -> Result<
         anonymous: args.anonymous,
         gateway: loaded.gateway.clone(),
         agents: loaded.agents.clone(),
+        standing: None,
+        watch: None,
     });
     let plan = Plan {
         place,
@@ -55,6 +57,7 @@ pub(crate) fn run(args: &ServeArgs, place: &Place, _: &mut dyn Write) -> Result<
         book: Book::beside(&place.policy),
         policy_tool: loaded.gateway.policy_tool,
         toolbox: true,
+        held: place.held()?,
     };
     serve(plan, loaded, args.store.as_ref(), listening)
 }

@@ -23,7 +23,7 @@ pub(crate) struct ToolsArgs {
 pub(crate) fn run(args: &ToolsArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
     let loaded = place.load()?.sound()?;
     let personality = loaded.personality.clone();
-    let registry = loaded.registry(place.pins()?, None, |builder| builder)?;
+    let registry = loaded.registry(place.held()?, None, |builder| builder)?;
     let mut rows = Vec::new();
     for tool in registry.list() {
         let declaration = tool.declaration();

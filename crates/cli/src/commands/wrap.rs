@@ -11,8 +11,10 @@ use ringfence::policy::{Accept, ServerEntry, ServerName, resolve_capabilities};
 use ringfence::{Grant, SandboxLauncher};
 
 use crate::book::Book;
+use crate::commands::gateway::withheld;
 use crate::error::{CommandError, Exit};
 use crate::exposed::refuse_writable_policy;
+use crate::held::Held;
 use crate::install::Refresh;
 use crate::load::{Loaded, Place};
 use crate::sandbox::{BackendChoice, choose};
@@ -67,6 +69,11 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
     log_to_error_stream();
     let loaded = place.load_if_named()?.sound()?;
     let (entry, has_entry) = entry(args, &loaded)?;
+    let held = if place.is_named { place.agreed()? } else { Held::default() };
+    if let Some(why) = held.servers.get(entry.name.as_str()) {
+        withheld(entry.name.as_str(), why);
+        return Ok(Exit::Refused);
+    }
     let grant = granted(&entry, &loaded, place)?;
     let launcher = Arc::new(launcher(args.backend, &loaded)?);
     // A pin file that lies where a client happens to start us is nobody's word, and the policy beside it neither.
@@ -86,12 +93,15 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
         book,
         policy_tool: entry.policy_tool,
         toolbox: false,
+        held,
     };
     let listening = args.listen.map(|address| Listening {
         address,
         anonymous: args.anonymous,
         gateway: loaded.gateway.clone(),
         agents: loaded.agents.clone(),
+        standing: None,
+        watch: None,
     });
     serve(plan, loaded, args.store.as_ref(), listening)
 }

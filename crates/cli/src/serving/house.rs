@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ringfence::policy::{self, Declaration, Personality, ServerEntry};
 use ringfence::{
-    Approver, Backends, HostFiles, Pins, Registry, SandboxLauncher, StoreApprover, declared_tool,
+    Approver, Backends, HostFiles, InForce, Pins, Registry, SandboxLauncher, StoreApprover, declared_tool,
 };
 use ringfence_server::{Accept, ServerSpec, Starter, ToolRule};
 use ringfence_store::Database;
@@ -22,6 +22,7 @@ pub(crate) struct Makings {
     pub(crate) personality: Personality,
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) pins: Option<Pins>,
+    pub(crate) in_force: InForce,
     pub(crate) launcher: Option<Arc<SandboxLauncher>>,
     pub(crate) store: Option<Arc<dyn Database>>,
 }
@@ -44,6 +45,7 @@ impl Makings {
             .personality(self.personality.clone())
             .backends(backends)
             .deadline(DEADLINE)
+            .manifest(self.in_force.clone())
             .approver(approver);
         if let Some(store) = &self.store {
             builder = builder.audit(Arc::clone(store) as _).idempotency(Arc::clone(store) as _);

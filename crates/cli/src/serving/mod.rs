@@ -6,6 +6,7 @@ mod log;
 mod open;
 mod starter;
 mod tried;
+mod watch;
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -20,8 +21,9 @@ use crate::load::Loaded;
 use crate::store::StoreName;
 
 pub(crate) use house::server_spec;
-pub(crate) use log::log_to_error_stream;
-pub(crate) use open::{IDLE, Listening, Plan};
+pub(crate) use log::{log_to_error_stream, tell};
+pub(crate) use open::{IDLE, Listening, Plan, Standing};
+pub(crate) use watch::Watch;
 
 use self::open::open;
 pub(crate) use starter::Fenced;
@@ -33,16 +35,26 @@ pub(crate) fn serve(
     store: Option<&StoreName>,
     listening: Option<Listening>,
 ) -> Result<Exit, CommandError> {
+    serve_until_changed(plan, loaded, store, listening).map(|_| Exit::Done)
+}
+
+/// The same; returns where clients connected, when the policy was changed and is to be put in force.
+pub(crate) fn serve_until_changed(
+    plan: Plan<'_>,
+    loaded: Loaded,
+    store: Option<&StoreName>,
+    listening: Option<Listening>,
+) -> Result<Option<Standing>, CommandError> {
     let runtime = if listening.is_some() { large_runtime()? } else { small_runtime()? };
     let served = runtime.block_on(async {
         let opened = open(plan, loaded, store).await?;
         match listening {
             Some(listening) => listening.run(&opened.house).await,
-            None => serve_stdio(&opened.house).await,
+            None => serve_stdio(&opened.house).await.map(|()| None),
         }
     });
     runtime.shutdown_background();
-    served.map(|()| Exit::Done)
+    served
 }
 
 /// Makes the runtime of a command that serves one client: everything on one thread, which saves each message a way.

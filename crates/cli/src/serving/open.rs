@@ -14,9 +14,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::house::Makings;
 use super::log::tell;
+use super::watch::Watch;
 use crate::book::Book;
 use crate::error::CommandError;
 use crate::exposed::refuse_exposed;
+use crate::held::Held;
 use crate::interrupt::first_signal;
 use crate::load::{Loaded, Place};
 use crate::notify::notifier;
@@ -31,6 +33,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) policy_tool: bool,
     /// Whether the toolbox's own tools are offered too.
     pub(crate) toolbox: bool,
+    /// What people have agreed to.
+    pub(crate) held: Held,
 }
 
 /// A house that is open, and whom it tells of calls that wait.
@@ -88,7 +92,8 @@ pub(crate) async fn open(
         ..HouseOptions::default()
     };
     let makings = Arc::new(Makings {
-        pins: if plan.toolbox { plan.place.pins()? } else { None },
+        pins: if plan.toolbox { plan.held.pins } else { None },
+        in_force: plan.held.in_force,
         personality: loaded.personality,
         declarations: if plan.toolbox { loaded.declarations } else { Vec::new() },
         launcher: plan.launcher,
@@ -116,23 +121,43 @@ pub(crate) struct Listening {
     pub(crate) anonymous: bool,
     pub(crate) gateway: GatewayEntry,
     pub(crate) agents: Vec<AgentEntry>,
+    /// What was in force before the policy was changed.
+    pub(crate) standing: Option<Standing>,
+    /// What says that the policy was changed.
+    pub(crate) watch: Option<Watch>,
+}
+
+/// What stays when the policy is changed: where clients connect, and the token that was made for want of agents.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    address: SocketAddr,
+    token: Option<String>,
 }
 
 impl Listening {
-    /// Lets clients in until a signal comes.
-    pub(crate) async fn run(self, house: &Arc<House>) -> Result<(), CommandError> {
+    /// Lets clients in until a signal comes, or until the policy was changed.
+    pub(crate) async fn run(mut self, house: &Arc<House>) -> Result<Option<Standing>, CommandError> {
+        let (address, former) = match self.standing.take() {
+            Some(standing) => (standing.address, standing.token),
+            None => (self.address, None),
+        };
+        let mut token = None;
         let tls = match &self.gateway.tls {
             Some(files) => Some(TlsFiles { certificate: read(&files.certificate)?, key: read(&files.key)? }),
             None => None,
         };
         let mut agents: Vec<AgentToken> = self.agents.iter().map(agent_token).collect();
         if agents.is_empty() && !self.anonymous {
-            let token = new_token();
+            let is_new = former.is_none();
+            let own = former.unwrap_or_else(new_token);
             let agent = Agent { name: "local".to_owned(), ..Agent::default() };
-            agents.push(AgentToken { agent, hash: token_hash(&token) });
-            tell(&format!(
-                "no `[[agent]]` is in the policy; until this ends, connect with `Authorization: Bearer {token}`"
-            ));
+            agents.push(AgentToken { agent, hash: token_hash(&own) });
+            if is_new {
+                tell(&format!(
+                    "no `[[agent]]` is in the policy; until this ends, connect with `Authorization: Bearer {own}`"
+                ));
+            }
+            token = Some(own);
         }
         let config = EdgeConfig {
             agents,
@@ -147,13 +172,26 @@ impl Listening {
             message: error.to_string(),
             hint: error.hint(),
         };
-        let edge = Edge::bind(self.address, config, door).await.map_err(failed)?;
+        let edge = Edge::bind(address, config, door).await.map_err(failed)?;
         let scheme = if secure { "https" } else { "http" };
         tell(&format!("listening on {scheme}://{}/mcp", edge.address()));
+        let standing = Standing { address: edge.address(), token };
+        let mut watch = self.watch.take();
+        let mut is_changed = false;
         let until = async {
-            let _signal = first_signal().await;
+            let changed = async {
+                match &mut watch {
+                    Some(watch) => watch.changed().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                _signal = first_signal() => {}
+                () = changed => is_changed = true,
+            }
         };
-        edge.run(until).await.map_err(failed)
+        edge.run(until).await.map_err(failed)?;
+        Ok(is_changed.then_some(standing))
     }
 }
 

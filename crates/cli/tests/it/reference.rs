@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use ringfence::Code;
 use ringfence::policy::Floor;
+use ringfence::policy::manifest::diff::ChangeCode;
 
 use crate::bench::Bench;
 
@@ -26,6 +27,17 @@ fn codes() {
         writeln!(page, "| `{code}` | {} |", code.meaning()).unwrap();
     }
     assert_page("codes.md", &page);
+}
+
+#[test]
+fn manifest_codes() {
+    let mut page = String::from(
+        "# Codes of manifests\n\nWhat `ringfence manifest diff` and `verify` tell. Stable: a code keeps its spelling and its meaning. What is wider exits with 4.\nA server has the codes of tools. Written by a test from `crates/policy/src/manifest/diff/code.rs`.\n\n| code | meaning |\n|---|---|\n",
+    );
+    for code in ChangeCode::ALL {
+        writeln!(page, "| `{code}` | {} |", code.meaning()).unwrap();
+    }
+    assert_page("manifest-codes.md", &page);
 }
 
 #[test]
@@ -82,6 +94,12 @@ fn command() {
         &["idempotency", "settle", "--help"],
         &["import", "--help"],
         &["install", "--help"],
+        &["manifest", "--help"],
+        &["manifest", "accept", "--help"],
+        &["manifest", "diff", "--help"],
+        &["manifest", "show", "--help"],
+        &["manifest", "verify", "--help"],
+        &["manifest", "write", "--help"],
         &["pins", "--help"],
         &["pins", "accept", "--help"],
         &["pins", "diff", "--help"],

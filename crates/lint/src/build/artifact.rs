@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::BuildError;
-use super::wrapper::Called;
+use super::wrapper::Kept;
+use crate::mir::Summary;
 
 /// One crate of the build.
 #[derive(Clone, Debug)]
@@ -20,8 +21,10 @@ pub struct Crate {
     pub folder: PathBuf,
     /// The folder that relative file names start from.
     pub directory: PathBuf,
-    /// What the compiler wrote.
+    /// Where the compiler wrote what it understood.
     pub mir: PathBuf,
+    /// What that says, in short.
+    pub summary: Summary,
     /// The crates that it may name: the name, and which of the list.
     pub externs: Vec<(String, usize)>,
 }
@@ -52,7 +55,7 @@ pub(super) fn crates(messages: &str, folder: &Path) -> Result<Vec<Crate>, BuildE
             if stems.contains_key(stem) {
                 continue;
             }
-            let called = read(&file.with_file_name(format!("{stem}.unit.json")))?;
+            let Kept { called, summary } = read(&file.with_file_name(format!("{stem}.unit.json")))?;
             stems.insert(stem.to_owned(), found.len());
             let one = Crate {
                 name: called.name,
@@ -60,6 +63,7 @@ pub(super) fn crates(messages: &str, folder: &Path) -> Result<Vec<Crate>, BuildE
                 folder: called.folder,
                 directory: called.directory,
                 mir: file.with_file_name(format!("{stem}.mir")),
+                summary,
                 externs: Vec::new(),
             };
             found.push((one, called.externs));
@@ -77,7 +81,7 @@ pub(super) fn crates(messages: &str, folder: &Path) -> Result<Vec<Crate>, BuildE
     Ok(found.into_iter().map(linked).collect())
 }
 
-fn read(path: &Path) -> Result<Called, BuildError> {
+fn read(path: &Path) -> Result<Kept, BuildError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| BuildError::File { path: path.to_path_buf(), error })?;
     serde_json::from_str(&text)

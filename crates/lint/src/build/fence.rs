@@ -14,9 +14,6 @@ use super::{BuildError, Toolchain};
 
 const GIBI: u64 = 1 << 30;
 
-/// What of cargo's folder a build needs: packages, and where they come from. Credentials lie beside these.
-const CARGO_PARTS: &[&str] = &["registry", "git", "config.toml", "config"];
-
 /// What everything that is started here shares.
 #[derive(Debug)]
 pub(super) struct Fence<'a> {
@@ -28,6 +25,8 @@ pub(super) struct Fence<'a> {
     pub(super) readable: &'a [PathBuf],
     /// The one folder that may be written.
     pub(super) writable: &'a Path,
+    /// Our own folder around it, which nothing that is started here can see.
+    pub(super) notes: &'a Path,
     /// The program that stands in for the compiler.
     pub(super) stand_in: &'a Path,
 }
@@ -86,7 +85,8 @@ impl Fence<'_> {
         let built = Access { read: true, write: true, execute: true };
         let mut spec = Spec::new(program)
             .directory(directory)
-            .tree(&self.toolchain.root, Access::EXECUTE)
+            .tree(self.toolchain.root.join("bin"), Access::EXECUTE)
+            .tree(self.toolchain.root.join("lib"), Access::EXECUTE)
             .tree(self.stand_in, Access::EXECUTE)
             .tree(self.writable, built)
             .any_binary()
@@ -95,9 +95,6 @@ impl Fence<'_> {
             .variable("HOME", self.writable.join("home"))
             .variable("LANG", "C.UTF-8")
             .variable("PATH", path(self.toolchain));
-        for part in CARGO_PARTS {
-            spec = spec.tree(self.cargo_home.join(part), Access::READ);
-        }
         for folder in self.readable {
             spec = spec.tree(folder, Access::READ);
         }

@@ -33,7 +33,8 @@ pub struct FetchPlan {
     pub directory: PathBuf,
     /// What it may talk to.
     pub hosts: BTreeSet<String>,
-    /// Those of them that the user's own configuration names, which may be on a private network.
+    /// Those of them that are no choice of the project, but of the user or of cargo: they may be on a private network, where a mirror
+    /// stands for them.
     pub private: BTreeSet<String>,
 }
 
@@ -58,7 +59,7 @@ impl Builder<'_> {
             cargo_home: self.cargo_home.to_path_buf(),
             directory: self.folder().join("fetch"),
             hosts: locked(&lock).union(&configured(&texts)).cloned().collect(),
-            private: configured(&texts),
+            private: configured(&texts).into_iter().chain(PUBLIC.map(str::to_owned)).collect(),
         }
     }
 }

@@ -5,10 +5,13 @@
 //! of them must be waived.
 
 mod artifact;
+mod canary;
+mod compiler;
 mod error;
 mod fence;
 mod fetch;
 mod folder;
+mod package;
 mod toolchain;
 mod wrapper;
 
@@ -25,6 +28,7 @@ pub use fetch::FetchPlan;
 pub use toolchain::{Search, Toolchain};
 pub use wrapper::{VARIABLE, stand_in};
 
+use compiler::Compiler;
 use fence::{Fence, tail};
 
 /// Which features of the project are built.
@@ -84,8 +88,6 @@ pub struct Described {
     pub cfg: String,
     /// The platform that is built for.
     pub host: String,
-    /// The compiler, in its own words.
-    pub compiler: String,
 }
 
 impl Builder<'_> {
@@ -95,23 +97,16 @@ impl Builder<'_> {
     ///
     /// There is no lock file, packages are missing, or the project cannot be understood.
     pub fn describe(&self) -> Result<Described, BuildError> {
-        self.fenced(|fence, readable| {
+        self.fenced(|fence, readable, lock| {
             let root = readable.first().map_or(Path::new("/"), PathBuf::as_path);
-            let lock = root.join("Cargo.lock");
-            let lock_text = std::fs::read_to_string(&lock).map_err(|_| BuildError::Lock { path: lock })?;
-            let compiler = fence.rustc(&["-vV"], root)?.happy("`rustc -vV`")?.stdout;
-            let host = compiler.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned);
-            let host = host.ok_or_else(|| BuildError::Unexpected {
-                what: "the compiler",
-                error: "it names no host".into(),
-            })?;
-            let cfg = fence.rustc(&["--print", "cfg"], root)?.happy("`rustc --print cfg`")?.stdout;
+            let compiler = Compiler::ask(fence, root)?;
+            let host = compiler.host;
             let mut arguments =
                 self.cargo_arguments("metadata", &["--format-version", "1", "--filter-platform", &host]);
             arguments.extend(self.features.arguments());
             let ran = fence.cargo(&arguments, root)?;
             let metadata = missing(ran)?.happy("`cargo metadata`")?.stdout;
-            Ok(Described { metadata, lock: lock_text, cfg, host, compiler })
+            Ok(Described { metadata, lock: lock.to_owned(), cfg: compiler.cfg, host })
         })
     }
 
@@ -121,7 +116,8 @@ impl Builder<'_> {
     ///
     /// It does not build.
     pub fn build(&self, described: &Described) -> Result<Vec<Crate>, BuildError> {
-        self.fenced(|fence, readable| {
+        self.fenced(|fence, readable, _| {
+            canary::ask(fence)?;
             let root = readable.first().map_or(Path::new("/"), PathBuf::as_path);
             let host = described.host.as_str();
             let mut arguments = self
@@ -148,21 +144,27 @@ impl Builder<'_> {
     /// Makes this project's folder of the cache and a fence around it.
     fn fenced<T>(
         &self,
-        run: impl FnOnce(&Fence<'_>, &[PathBuf]) -> Result<T, BuildError>,
+        run: impl FnOnce(&Fence<'_>, &[PathBuf], &str) -> Result<T, BuildError>,
     ) -> Result<T, BuildError> {
-        let writable = self.folder();
+        // What we remember ourselves lies outside of what a build can write to.
+        let notes = self.folder();
+        let writable = notes.join("work");
         let home = writable.join("home");
         std::fs::create_dir_all(&home).map_err(|error| BuildError::File { path: home, error })?;
-        let readable = folder::readable(self.manifest);
+        let mut readable = folder::readable(self.manifest);
+        let lock = readable.first().map(|root| root.join("Cargo.lock")).unwrap_or_default();
+        let lock = std::fs::read_to_string(&lock).map_err(|_| BuildError::Lock { path: lock })?;
+        readable.extend(package::files(&lock, self.cargo_home));
         let fence = Fence {
             sandbox: self.sandbox,
             toolchain: self.toolchain,
             cargo_home: self.cargo_home,
             readable: &readable,
             writable: &writable,
+            notes: &notes,
             stand_in: self.stand_in,
         };
-        run(&fence, &readable)
+        run(&fence, &readable, &lock)
     }
 
     /// Returns this project's folder: another for another project, compiler or version of this program.

@@ -9,6 +9,8 @@ use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 
+use crate::mir::{Summary, Unit, summarise};
+
 /// The variable by which this program knows that it stands in for the compiler.
 pub const VARIABLE: &str = "RINGFENCE_LINT_COMPILER";
 
@@ -32,8 +34,17 @@ pub(super) struct Called {
     pub(super) folder: PathBuf,
     /// The folder that the compiler ran in, which relative file names start from.
     pub(super) directory: PathBuf,
+    /// Whether cargo fetched it, instead of finding it in a folder.
+    pub(super) fetched: bool,
     /// The crates that it may name, and the stem of each one's files.
     pub(super) externs: Vec<(String, String)>,
+}
+
+/// What is kept of a compiled crate.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Kept {
+    pub(super) called: Called,
+    pub(super) summary: Summary,
 }
 
 /// Where what the compiler wrote for a crate is: `folder/stem.mir`.
@@ -110,10 +121,12 @@ fn written(arguments: &[OsString], variable: impl Fn(&str) -> Option<String>) ->
         }
         _ => None,
     });
+    let folder_of_package = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     let called = Called {
+        fetched: variable("CARGO_HOME").is_some_and(|home| folder_of_package.starts_with(home)),
         name: name.to_owned(),
         package: (variable("CARGO_PKG_NAME")?, variable("CARGO_PKG_VERSION")?),
-        folder: PathBuf::from(variable("CARGO_MANIFEST_DIR")?),
+        folder: folder_of_package,
         directory: std::env::current_dir().ok()?,
         externs: externs.collect(),
     };
@@ -121,10 +134,23 @@ fn written(arguments: &[OsString], variable: impl Fn(&str) -> Option<String>) ->
 }
 
 impl Written {
-    /// Keeps what was called beside what was written.
+    /// Keeps what was called and what it says, in short. What the compiler wrote is many times as long, and goes.
     fn keep(self) -> Result<(), String> {
         let path = self.folder.join(format!("{}.unit.json", self.stem));
-        let text = serde_json::to_string(&self.called).map_err(|error| error.to_string())?;
+        let unit = Unit {
+            name: self.called.name.clone(),
+            package: format!("{}@{}", self.called.package.0, self.called.package.1),
+            own: !self.called.fetched,
+            mir: self.folder.join(format!("{}.mir", self.stem)),
+            source_root: self.called.directory.clone(),
+            shown_root: String::new(),
+            externs: Vec::new(),
+            proc_macro_or_build: false,
+        };
+        let summary = summarise(&unit).map_err(|error| error.to_string())?;
+        let kept = Kept { called: self.called, summary };
+        let text = serde_json::to_string(&kept).map_err(|error| error.to_string())?;
+        let _gone = std::fs::remove_file(&unit.mir);
         std::fs::write(&path, text)
             .map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
     }

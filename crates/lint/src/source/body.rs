@@ -12,7 +12,7 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Pat, Stmt};
 
 use super::form;
-use super::model::{Argument, Block, Body, Form, Mention, Spot, Value};
+use super::model::{Argument, Block, Body, Form, Manner, Mention, Spot, Value};
 use super::reader::Reader;
 use super::value::closure_start;
 use crate::Effect;
@@ -34,7 +34,7 @@ pub(crate) struct BodyReader<'r, 'p> {
 
 impl<'r, 'p> BodyReader<'r, 'p> {
     pub(crate) fn new(reader: &'r mut Reader<'p>, module: usize, spot: Spot, name: &str) -> Self {
-        let body = Body { variables: Vec::new(), blocks: vec![Block { spot, mentions: Vec::new() }] };
+        let body = Body { blocks: vec![Block { spot, mentions: Vec::new() }], ..Body::default() };
         Self {
             reader,
             module,
@@ -112,14 +112,14 @@ impl<'r, 'p> BodyReader<'r, 'p> {
         }
     }
 
-    fn route(&mut self, path: &syn::ExprPath, arguments: Arc<[Argument]>, called: bool) {
+    fn route(&mut self, path: &syn::ExprPath, arguments: Arc<[Argument]>, manner: Manner) {
         if self.is_local(&path.path, path.qself.is_some()) {
             return;
         }
         let route = form::qualified(path.qself.as_ref(), &path.path);
         let spot = self.spot(path.path.segments.last().map_or_else(|| path.span(), |last| last.ident.span()));
         self.given(route.arguments.clone(), path.span());
-        self.mention(Mention::Route { route, arguments, spot, called });
+        self.mention(Mention::Route { route, arguments, spot, manner });
     }
 }
 
@@ -188,7 +188,9 @@ impl<'ast> Visit<'ast> for BodyReader<'_, '_> {
 
     fn visit_expr_for_loop(&mut self, one: &'ast syn::ExprForLoop) {
         self.visit_expr(&one.expr);
-        let element = Value::Element(Arc::new(self.value(&one.expr, 0)));
+        let value = self.value(&one.expr, 0);
+        self.runs(value.clone(), &["into_iter", "next"], one.for_token.span);
+        let element = Value::Element(Arc::new(value));
         self.scoped(|reader| {
             reader.visit_pat(&one.pat);
             reader.bind(&one.pat, &element);
@@ -223,7 +225,7 @@ impl<'ast> Visit<'ast> for BodyReader<'_, '_> {
     fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
         let arguments = self.arguments(&call.args);
         match &*call.func {
-            Expr::Path(path) => self.route(path, arguments, true),
+            Expr::Path(path) => self.route(path, arguments, Manner::Called),
             other => self.visit_expr(other),
         }
         call.args.iter().for_each(|argument| self.visit_expr(argument));
@@ -253,7 +255,7 @@ impl<'ast> Visit<'ast> for BodyReader<'_, '_> {
     }
 
     fn visit_expr_path(&mut self, path: &'ast syn::ExprPath) {
-        self.route(path, Arc::from([]), false);
+        self.route(path, Arc::from([]), Manner::Passed);
     }
 
     fn visit_expr_struct(&mut self, one: &'ast syn::ExprStruct) {
@@ -268,6 +270,30 @@ impl<'ast> Visit<'ast> for BodyReader<'_, '_> {
         if let Some(rest) = &one.rest {
             self.visit_expr(rest);
         }
+    }
+
+    fn visit_expr_binary(&mut self, one: &'ast syn::ExprBinary) {
+        let value = self.value(&one.left, 0);
+        self.runs(value, operator(&one.op), one.op.span());
+        visit::visit_expr_binary(self, one);
+    }
+
+    fn visit_expr_unary(&mut self, one: &'ast syn::ExprUnary) {
+        let value = self.value(&one.expr, 0);
+        self.runs(value, &["neg", "not", "deref", "deref_mut"], one.op.span());
+        visit::visit_expr_unary(self, one);
+    }
+
+    fn visit_expr_index(&mut self, one: &'ast syn::ExprIndex) {
+        let value = self.value(&one.expr, 0);
+        self.runs(value, &["index", "index_mut"], one.bracket_token.span.open());
+        visit::visit_expr_index(self, one);
+    }
+
+    fn visit_expr_await(&mut self, one: &'ast syn::ExprAwait) {
+        let value = self.value(&one.base, 0);
+        self.runs(value, &["into_future", "poll"], one.await_token.span);
+        visit::visit_expr_await(self, one);
     }
 
     fn visit_expr_cast(&mut self, one: &'ast syn::ExprCast) {
@@ -302,8 +328,42 @@ impl BodyReader<'_, '_> {
         self.reader.item(self.module, item);
     }
 
+    /// Notes functions that run without being named.
+    pub(crate) fn runs(&mut self, value: Value, names: &'static [&'static str], span: Span) {
+        if !matches!(value, Value::Unknown) {
+            let spot = self.spot(span);
+            self.mention(Mention::Runs { value, names, spot });
+        }
+    }
+
+    /// Notes what the body returns.
+    pub(crate) fn returned(&mut self, form: Form, span: Span) {
+        let spot = self.spot(span);
+        self.mention(Mention::Returned { form, spot });
+    }
+
     pub(crate) fn direct(&mut self, effect: Effect, name: String, spot: Spot) {
         self.mention(Mention::Direct { effect, name, spot });
+    }
+}
+
+/// Returns the functions that an operator runs.
+fn operator(operator: &syn::BinOp) -> &'static [&'static str] {
+    use syn::BinOp as Op;
+    match operator {
+        Op::Add(_) | Op::AddAssign(_) => &["add", "add_assign"],
+        Op::Sub(_) | Op::SubAssign(_) => &["sub", "sub_assign"],
+        Op::Mul(_) | Op::MulAssign(_) => &["mul", "mul_assign"],
+        Op::Div(_) | Op::DivAssign(_) => &["div", "div_assign"],
+        Op::Rem(_) | Op::RemAssign(_) => &["rem", "rem_assign"],
+        Op::BitAnd(_) | Op::BitAndAssign(_) => &["bitand", "bitand_assign"],
+        Op::BitOr(_) | Op::BitOrAssign(_) => &["bitor", "bitor_assign"],
+        Op::BitXor(_) | Op::BitXorAssign(_) => &["bitxor", "bitxor_assign"],
+        Op::Shl(_) | Op::ShlAssign(_) => &["shl", "shl_assign"],
+        Op::Shr(_) | Op::ShrAssign(_) => &["shr", "shr_assign"],
+        Op::Eq(_) | Op::Ne(_) => &["eq", "ne"],
+        Op::Lt(_) | Op::Le(_) | Op::Gt(_) | Op::Ge(_) => &["partial_cmp", "lt", "le", "gt", "ge"],
+        _ => &[],
     }
 }
 

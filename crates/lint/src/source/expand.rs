@@ -39,7 +39,9 @@ impl Reader<'_> {
                 Some(items) if !items.is_empty() => items.iter().for_each(|item| self.item(module, item)),
                 _ => {
                     self.loose(module, one.mac.tokens.clone());
-                    self.made(module, &one.mac);
+                    if self.makers.contains(name.as_str()) {
+                        self.made(module, &one.mac);
+                    }
                 }
             },
         }
@@ -53,7 +55,12 @@ impl Reader<'_> {
                 let children = self.folders.1.clone();
                 self.file(module, &file, children);
             }
-            Err(_) => self.gap(module, "includes a file that the build makes", spot),
+            Err(_) => {
+                self.gap(module, "includes a file that the build makes", spot);
+                if self.package.links.is_some() {
+                    self.unit.holds.push((Effect::NativeAddon, "extern".to_owned(), spot));
+                }
+            }
         }
     }
 
@@ -87,6 +94,9 @@ impl Reader<'_> {
             self.scanned(module, name.clone(), Sort::Macro, ident.span(), Owner::Module, tokens.clone());
         self.define(module, &name, Item::Macro(number));
         let truth = gate(tokens).map_or(Truth::Yes, |attributes| self.conditions().holds(&attributes));
+        if token::makes_functions(tokens) {
+            self.makers.insert(name.clone());
+        }
         self.gates.insert(name, truth);
     }
 
@@ -142,8 +152,17 @@ impl Reader<'_> {
 
     /// Makes every name that is given to a macro a function that does what the macro does, for macros that define functions.
     fn made(&mut self, module: usize, one: &syn::Macro) {
-        for token in one.tokens.clone() {
-            let proc_macro2::TokenTree::Ident(ident) = token else { continue };
+        let mut after_colon = false;
+        let mut tokens = one.tokens.clone().into_iter().peekable();
+        while let Some(token) = tokens.next() {
+            let is_colon =
+                |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ':');
+            let is_path =
+                std::mem::replace(&mut after_colon, is_colon(&token)) || tokens.peek().is_some_and(is_colon);
+            let TokenTree::Ident(ident) = token else { continue };
+            if is_path {
+                continue;
+            }
             let mut call = TokenStream::new();
             call.extend(quoted(&one.path));
             let name = ident.unraw().to_string();

@@ -134,9 +134,21 @@ impl<'w> Builder<'w> {
                 Mention::Direct { effect, name, spot } => {
                     self.touch(act(*spot), EffectSet::of(*effect), name, &[]);
                 }
-                Mention::Macro { route, spot } => {
+                Mention::Macro { route, names, spot } => {
                     for called in self.kinds.world.macros(id.0, function.module, route) {
                         self.call_function(act(*spot), called);
+                        self.completed(act(*spot), called, names, &mut seen);
+                    }
+                }
+                Mention::Returned { form, spot } => {
+                    let kind = self.kinds.typed(Scope::of(id.0, function), form, 0);
+                    self.conversions(act(*spot), &kind, &seen);
+                }
+                Mention::Runs { value, names, spot } => {
+                    let kind = self.kinds.of_value(id, body, value, 0);
+                    for name in *names {
+                        let methods = self.kinds.methods(&kind, name);
+                        methods.into_iter().for_each(|to| self.call_function(act(*spot), to));
                     }
                 }
                 Mention::Type { form, spot } => {
@@ -144,8 +156,8 @@ impl<'w> Builder<'w> {
                     outside_names(&kind, &mut seen.outside);
                     self.types(act(*spot), &kind, &mut seen);
                 }
-                Mention::Route { route, arguments, spot, called } => {
-                    self.route(Act { arguments, ..act(*spot) }, route, *called, &mut seen);
+                Mention::Route { route, arguments, spot, manner } => {
+                    self.route(Act { arguments, ..act(*spot) }, route, *manner, &mut seen);
                 }
                 Mention::Method { .. } => {}
             }
@@ -220,7 +232,7 @@ impl<'w> Builder<'w> {
             Kind::Local(id, arguments) => {
                 let is_far = self.kinds.world.package_name(id.0) == "ringfence" && act.id.0 != id.0;
                 if seen.types.insert(*id) && !is_far {
-                    self.implementations(act, *id, seen);
+                    self.implementations(act, *id, seen, |_| true);
                 }
                 arguments.iter().for_each(|one| self.types(act, one, seen));
             }
@@ -232,8 +244,28 @@ impl<'w> Builder<'w> {
         }
     }
 
-    fn implementations(&mut self, act: Act<'_>, id: Id, seen: &Seen<'_>) {
+    /// Notes that conversions into a type may run, where something asks for one.
+    fn conversions(&mut self, act: Act<'_>, kind: &Kind, seen: &Seen<'_>) {
+        match kind {
+            Kind::Local(id, arguments) => {
+                self.implementations(act, *id, seen, |of| ASKED.iter().any(|(name, _)| *name == of));
+                arguments.iter().for_each(|one| self.conversions(act, one, seen));
+            }
+            Kind::Outside(_, arguments) | Kind::Tuple(arguments) => {
+                arguments.iter().for_each(|one| self.conversions(act, one, seen));
+            }
+            Kind::List(element) => self.conversions(act, element, seen),
+            Kind::Bound(_) | Kind::Dynamic(_) | Kind::Unknown => {}
+        }
+    }
+
+    fn implementations(&mut self, act: Act<'_>, id: Id, seen: &Seen<'_>, wanted: impl Fn(&str) -> bool) {
         for (of, implementation) in self.running.get(&Key::Local(id)).cloned().unwrap_or_default() {
+            // What a third package implements for the type only runs through that package.
+            let is_near = implementation.0 == id.0 || implementation.0 == act.id.0;
+            if !is_near || !wanted(&of) {
+                continue;
+            }
             let condition = ASKED.iter().find(|(name, _)| *name == of);
             if condition.is_some_and(|(_, methods)| !methods.iter().any(|method| seen.asked.contains(method)))
             {

@@ -213,8 +213,17 @@ impl Reader<'_> {
                     syn::ReceiverKind::Typed(_, written) => form::form(written),
                     _ => Form::Route(Route { segments: vec!["Self".into()], ..Route::default() }),
                 }),
-                syn::FnArg::Typed(one) => reader.parameter(&one.pat, &Value::Typed(form::form(&one.ty))),
+                syn::FnArg::Typed(one) => {
+                    let value = Value::Typed(form::form(&one.ty));
+                    reader.parameter(&one.pat, &value);
+                    if !matches!(*one.ty, syn::Type::Reference(_) | syn::Type::Ptr(_)) {
+                        reader.runs(value, &["drop"], one.ty.span());
+                    }
+                }
             }
+        }
+        if let syn::ReturnType::Type(_, written) = &signature.output {
+            reader.returned(form::form(written), written.span());
         }
         if let Some(block) = block {
             reader.visit_block(block);
@@ -258,6 +267,10 @@ impl Reader<'_> {
             module,
             form: form::form(&one.self_ty),
             of: one.trait_.as_ref().map(|(path, _)| form::route(path)),
+            target: one.items.iter().find_map(|item| match item {
+                syn::ImplItem::Type(one) if one.ident == "Target" => Some(form::form(&one.ty)),
+                _ => None,
+            }),
             generics: generics.clone(),
             functions: Vec::new(),
             spot: self.spot(one.self_ty.span()),

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::model::{Argument, Body, Form, Function, Owner, Route, Value};
+use super::model::{Argument, Body, Form, Function, Manner, Mention, Owner, Route, Value};
 use super::name::{Found, Id, World};
 use super::outside;
 
@@ -59,6 +59,10 @@ pub(crate) struct Kinds<'w> {
     pub(crate) implementors: HashMap<Id, Vec<Id>>,
     /// What each implementation implements, as far as it is known.
     pub(crate) traits: HashMap<Id, Found>,
+    /// The functions of implementations for every type that fits.
+    pub(crate) blanket: HashMap<&'w str, Vec<Id>>,
+    /// What a type derefs to.
+    targets: HashMap<Id, Kind>,
     variables: RefCell<HashMap<(Id, usize), Kind>>,
 }
 
@@ -77,6 +81,8 @@ impl<'w> Kinds<'w> {
             implementations: HashMap::new(),
             implementors: HashMap::new(),
             traits: HashMap::new(),
+            blanket: HashMap::new(),
+            targets: HashMap::new(),
             variables: RefCell::default(),
         };
         for (unit, one) in world.units.iter().enumerate() {
@@ -99,7 +105,19 @@ impl<'w> Kinds<'w> {
                         kinds.traits.insert((unit, number), found);
                     }
                 }
-                let Some(key) = key(&kinds.typed(scope, &implementation.form, 0)) else { continue };
+                let kind = kinds.typed(scope, &implementation.form, 0);
+                if let (Kind::Local(id, _), Some(target)) = (&kind, &implementation.target) {
+                    let target = kinds.typed(scope, target, 0);
+                    kinds.targets.insert(*id, target);
+                }
+                if matches!(kind, Kind::Bound(_)) {
+                    for function in &implementation.functions {
+                        if let Some(known) = one.functions.get(*function) {
+                            kinds.blanket.entry(&known.name).or_default().push((unit, *function));
+                        }
+                    }
+                }
+                let Some(key) = key(&kind) else { continue };
                 kinds.implementations.entry(key.clone()).or_default().push((unit, number));
                 let methods = kinds.methods.entry(key).or_default();
                 for function in &implementation.functions {
@@ -224,6 +242,7 @@ impl<'w> Kinds<'w> {
                 kind
             }
             Value::Route(route) | Value::Call(route, _) => self.of_route(scope, route, depth),
+            Value::Macro(route) => self.of_macro(scope, route, depth),
             Value::Peeled(inner) => outside::peeled(&self.of_value(id, body, inner, depth + 1)),
             Value::Element(inner) => self.element(&self.of_value(id, body, inner, depth + 1), depth),
             Value::Field(inner, name) => {
@@ -246,6 +265,22 @@ impl<'w> Kinds<'w> {
             }
             Value::Closure(_) | Value::Unknown => Kind::Unknown,
         }
+    }
+
+    /// Returns the type that the last function in the body of a macro returns, where that is evident.
+    fn of_macro(&self, scope: Scope<'_>, route: &Route, depth: usize) -> Kind {
+        let made = |id: Id| {
+            let function = self.function(id)?;
+            let mentions = function.body.blocks.iter().flat_map(|block| &block.mentions).rev();
+            let called = mentions.filter_map(|mention| match mention {
+                Mention::Route { route, manner: Manner::Called, .. } => Some(route),
+                _ => None,
+            });
+            let mut kinds = called.map(|route| self.of_route(Scope::of(id.0, function), route, depth + 1));
+            kinds.find(|kind| matches!(kind, Kind::Local(..)))
+        };
+        let macros = self.world.macros(scope.unit, scope.module, route);
+        macros.into_iter().find_map(made).unwrap_or(Kind::Unknown)
     }
 
     fn of_route(&self, scope: Scope<'_>, route: &Route, depth: usize) -> Kind {

@@ -65,6 +65,8 @@ pub(crate) enum Value {
     },
     /// A variable, by its number in the body.
     Local(usize),
+    /// What a macro makes.
+    Macro(Route),
     Method(Arc<Value>, String, Arc<[Argument]>),
     /// What `?` and `.await` leave.
     Peeled(Arc<Value>),
@@ -99,8 +101,10 @@ pub(crate) enum Mention {
         name: String,
         spot: Spot,
     },
+    /// A macro is used; `names` are the first names in its tokens.
     Macro {
         route: Route,
+        names: Vec<String>,
         spot: Spot,
     },
     Method {
@@ -114,7 +118,18 @@ pub(crate) enum Mention {
         route: Route,
         arguments: Arc<[Argument]>,
         spot: Spot,
-        called: bool,
+        manner: Manner,
+    },
+    /// A type is returned: conversions into it may run.
+    Returned {
+        form: Form,
+        spot: Spot,
+    },
+    /// Functions that run without being named, when the value's type has them: of operators, loops, formatting, `Drop`.
+    Runs {
+        value: Value,
+        names: &'static [&'static str],
+        spot: Spot,
     },
     /// A type is named: what implements traits for it may run.
     Type {
@@ -123,12 +138,24 @@ pub(crate) enum Mention {
     },
 }
 
+/// How a path is used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Manner {
+    Called,
+    /// As a value.
+    Passed,
+    /// Somewhere in the tokens of a macro, where it may be a type.
+    Scanned,
+}
+
 /// The body of a function, a constant or a macro. Its closures share its variables.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Body {
     pub(crate) variables: Vec<Value>,
     /// The body itself first, then its closures and async blocks.
     pub(crate) blocks: Vec<Block>,
+    /// Of a macro: the paths that it ends with a name that it is given, such as `libc::$name`.
+    pub(crate) prefixes: Vec<Route>,
 }
 
 #[derive(Clone, Debug)]
@@ -225,6 +252,8 @@ pub(crate) struct Implementation {
     pub(crate) module: usize,
     pub(crate) form: Form,
     pub(crate) of: Option<Route>,
+    /// What it derefs to, when it implements `Deref`.
+    pub(crate) target: Option<Form>,
     pub(crate) generics: Vec<(String, Vec<Route>)>,
     pub(crate) functions: Vec<usize>,
     pub(crate) spot: Spot,

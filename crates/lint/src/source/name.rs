@@ -266,6 +266,9 @@ impl<'a> World<'a> {
                     match source {
                         Found::Module((other, inner)) => {
                             let (more, outside) = self.lookup(*other, *inner, name, *other != unit);
+                            if more.is_empty() && self.has_gap(*other, *inner) {
+                                weak.push(Found::Gap((*other, *inner)));
+                            }
                             strong.extend(more.iter().cloned());
                             weak.extend(outside.iter().cloned());
                         }

@@ -81,6 +81,7 @@ pub(crate) fn element(kind: &Kind) -> Kind {
 pub(crate) fn called(path: &str, arguments: Vec<Kind>) -> Kind {
     match path {
         "std::fs::read_dir" => return outside("std::fs::ReadDir", Vec::new()),
+        "std::fs::File::options" => return outside("std::fs::OpenOptions", Vec::new()),
         "std::env::current_dir"
         | "std::env::temp_dir"
         | "std::env::current_exe"

@@ -1,13 +1,14 @@
 //! Small programs and what the source engine finds in them.
 
+mod misses;
 mod names;
+mod properties;
 
 use std::path::PathBuf;
 
+use super::analyse;
 use crate::project::LINUX;
-use crate::{
-    Analysis, Cfg, Dependency, Effect, Project, Role, SourcePackage, Target, TargetKind, Verdict, analyse,
-};
+use crate::{Analysis, Cfg, Dependency, Effect, Project, Role, SourcePackage, Target, TargetKind, Verdict};
 
 /// A package with these features and targets, and nothing on disk.
 pub(crate) fn package(features: &[&str], kinds: &[TargetKind]) -> SourcePackage {
@@ -141,6 +142,8 @@ fn finds_what_a_body_calls() {
         ("fn f() { std::fs::OpenOptions::new().read(true).open(\"a\"); }",                         "fs.read"),
         ("fn f() { std::fs::OpenOptions::new().append(true).open(\"a\"); }",                       "fs.write"),
         ("fn f() { let mut o = std::fs::OpenOptions::new(); o.read(true).write(true); o.open(\"a\"); }", "fs.read fs.write"),
+        ("fn f() { std::fs::File::options().create(true).open(\"a\"); }",                          "fs.write"),
+        ("struct S; impl std::fmt::Display for S { fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result { std::env::var(\"A\"); Ok(()) } } fn f() { println!(\"{S}\"); }", "env.read"),
         ("fn f(o: &std::fs::OpenOptions) { o.open(\"a\"); }",                                      "fs.read fs.write"),
         // Closures, async, threads, constants, statics.
         ("fn f() { let g = || std::fs::read(\"a\"); g(); }",                                       "fs.read"),
@@ -154,8 +157,12 @@ fn finds_what_a_body_calls() {
         ("macro_rules! load { ($p:expr) => { std::fs::read($p) } } fn f() { load!(\"a\"); }",      "fs.read"),
         ("macro_rules! run { ($($t:tt)*) => { $($t)* } } fn f() { run! { let x = std::fs::read(\"a\"); } }", "fs.read"),
         ("macro_rules! make { ($n:ident) => { fn $n() { std::fs::read(\"a\"); } } } make!(g); fn f() { g(); }", "fs.read"),
+        ("macro_rules! make { ($n:ident, $p:path) => { fn $n() { $p(\"a\"); } } } make!(g, std::fs::read); fn f() { let _ = std::env::var(\"A\"); }", "env.read"),
         ("macro_rules! odd { ($($t:tt)*) => {} } fn f() { odd!(=> std::fs::read(\"a\") <=); }",    "fs.read"),
         ("fn f() { assert!(std::path::Path::new(\"a\").exists(), \"{}\", 1); }",                   "fs.read"),
+        ("mod libc { pub fn c() { std::fs::read(\"a\"); } pub fn d() { } } macro_rules! call { ($n:ident($($a:expr),*)) => { libc::$n($($a),*) } } fn f() { call!(c()); }", "fs.read"),
+        ("pub struct S; impl S { fn read(&self) { std::fs::read(\"a\"); } fn other(&self) {} } pub fn make() -> S { S } struct X; impl X { fn read(&self) {} } macro_rules! s { () => { $crate::make() } } fn f() { s!().read(); }", "fs.read"),
+        ("fn g() -> Option<String> { None } fn f() { let a = g().unwrap(); let _ = if true { a.to_socket_addrs()? } else { 1 }; }", "net.dns"),
         // Traits.
         ("trait T { fn go(&self); } struct S; impl T for S { fn go(&self) { std::fs::read(\"a\"); } } fn f(t: &dyn T) { t.go(); }", "fs.read"),
         ("trait T { fn go(&self); } struct S; impl T for S { fn go(&self) { std::fs::read(\"a\"); } } fn run<X: T>(x: X) { x.go(); } fn f() { run(S); }", "fs.read"),
@@ -166,6 +173,16 @@ fn finds_what_a_body_calls() {
         ("struct S; impl Default for S { fn default() -> S { std::fs::read(\"a\"); S } } fn f() { let _ = S; }", ""),
         ("struct S; impl Default for S { fn default() -> S { std::fs::read(\"a\"); S } } fn f() { let _: S = Default::default(); }", "fs.read"),
         ("struct S; impl From<u8> for S { fn from(_: u8) -> S { std::fs::read(\"a\"); S } } fn f() { let _: S = 1.into(); }", "fs.read"),
+        ("struct S; impl Drop for S { fn drop(&mut self) { std::fs::remove_file(\"a\"); } } fn f(_s: S) {}", "fs.write"),
+        ("struct S; impl Drop for S { fn drop(&mut self) { std::fs::remove_file(\"a\"); } } fn f(_s: &S) {}", ""),
+        ("struct S; impl std::ops::Add for S { type Output = S; fn add(self, _: S) -> S { std::env::var(\"A\"); self } } fn f(a: S, b: S) -> S { a + b }", "env.read"),
+        ("struct S; impl std::ops::Deref for S { type Target = T; fn deref(&self) -> &T { &T } } struct T; impl T { fn go(&self) { std::env::var(\"A\"); } } struct U; impl U { fn go(&self) {} } fn f(s: &S) { s.go(); }", "env.read"),
+        ("struct S; impl std::fmt::Display for S { fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result { std::env::var(\"A\"); Ok(()) } } fn f(s: &S) { println!(\"{s}\"); }", "env.read"),
+        ("struct S; impl std::fmt::Display for S { fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result { std::env::var(\"A\"); Ok(()) } } fn f(s: &S) -> String { s.to_string() }", "env.read"),
+        ("struct S; impl Iterator for S { type Item = u8; fn next(&mut self) -> Option<u8> { std::fs::read(\"a\"); None } } fn f(s: S) { for _ in s {} }", "fs.read"),
+        ("trait E { fn go(&self); } impl<T> E for T { fn go(&self) { std::fs::read(\"a\"); } } fn f() { \"a\".go(); }", "fs.read"),
+        ("struct S; impl From<u8> for S { fn from(_: u8) -> S { std::fs::read(\"a\"); S } } fn f() -> S { 1.into() }", "fs.read"),
+        ("struct S; impl std::str::FromStr for S { type Err = (); fn from_str(_: &str) -> Result<S, ()> { std::fs::read(\"a\"); Ok(S) } } fn f() -> Result<S, ()> { \"a\".parse() }", "fs.read"),
         // Other languages.
         ("unsafe extern \"C\" { fn open(p: *const u8, f: i32) -> i32; } fn f() { unsafe { open(std::ptr::null(), 0) }; }", "fs.read fs.write"),
         ("unsafe extern \"C\" { fn launch_missiles(); } fn f() { unsafe { launch_missiles() }; }", "ffi"),

@@ -7,13 +7,17 @@ use std::sync::Arc;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
+use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::{Expr, Token};
 
 use super::body::BodyReader;
 use super::form;
-use super::model::{Mention, Route, Value};
+use super::model::{Manner, Mention, Route, Value};
 use crate::Effect;
+
+/// Macros that write nothing as text.
+const SILENT: &[&str] = &["matches", "vec"];
 
 /// Macros that expand to nothing that runs.
 const INERT: &[&str] = &[
@@ -47,14 +51,40 @@ impl BodyReader<'_, '_> {
         if INERT.contains(&name.as_str()) {
             return;
         }
-        self.mention(Mention::Macro { route, spot });
+        let names = names(&one.tokens);
+        self.mention(Mention::Macro { route, names, spot });
         if let Ok(parts) = Parser::parse2(expressions, one.tokens.clone()) {
             parts.iter().for_each(|expression| self.visit_expr(expression));
+            if !SILENT.contains(&name.as_str()) {
+                parts.iter().for_each(|part| self.shown(part));
+            }
         } else if let Ok(statements) = Parser::parse2(syn::Block::parse_within, one.tokens.clone()) {
             let block = syn::Block { brace_token: syn::token::Brace::default(), stmts: statements };
             self.visit_block(&block);
         } else {
             self.tokens(one.tokens.clone());
+        }
+    }
+
+    /// Notes that a value may be written as text, and the variables that a text names in braces.
+    fn shown(&mut self, part: &Expr) {
+        let value = self.value(part, 0);
+        self.runs(value, &["fmt"], part.span());
+        if let Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = part {
+            let text_value = text.value();
+            for piece in text_value.split('{').skip(1) {
+                let name: String =
+                    piece.chars().take_while(|one| one.is_alphanumeric() || *one == '_').collect();
+                match self.local(&name) {
+                    Some(number) => self.runs(Value::Local(number), &["fmt"], text.span()),
+                    None if name.starts_with(|first: char| first.is_alphabetic()) => {
+                        let route = Route { segments: vec![name], ..Route::default() };
+                        let (arguments, spot) = (Arc::from([]), self.spot(text.span()));
+                        self.mention(Mention::Route { route, arguments, spot, manner: Manner::Passed });
+                    }
+                    None => {}
+                }
+            }
         }
     }
 
@@ -72,14 +102,16 @@ impl BodyReader<'_, '_> {
                     if matches!(route.last(), "asm" | "global_asm" | "naked_asm") {
                         self.direct(Effect::Asm, format!("{}!", route.last()), spot);
                     }
-                    self.mention(Mention::Macro { route, spot });
+                    self.mention(Mention::Macro { route, names: Vec::new(), spot });
                 }
+                Found::Prefix(route) => self.body.prefixes.push(route),
                 Found::Route { route, span, called } => {
                     let is_variable =
                         matches!(route.segments.as_slice(), [name] if self.local(name).is_some());
                     if !is_variable {
                         let spot = self.spot(span);
-                        self.mention(Mention::Route { route, arguments: Arc::from([]), spot, called });
+                        let manner = if called { Manner::Called } else { Manner::Scanned };
+                        self.mention(Mention::Route { route, arguments: Arc::from([]), spot, manner });
                     }
                 }
             }
@@ -119,7 +151,13 @@ fn expressions(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
 pub(crate) enum Found {
     Macro(Route, Span),
     Method(String, Span),
-    Route { route: Route, span: Span, called: bool },
+    /// A path that goes on with a variable of the macro.
+    Prefix(Route),
+    Route {
+        route: Route,
+        span: Span,
+        called: bool,
+    },
 }
 
 const KEYWORDS: &[&str] = &[
@@ -172,6 +210,10 @@ pub(crate) fn scan(tokens: TokenStream) -> Vec<Found> {
                         route.segments.remove(0);
                     }
                     before = ' ';
+                    if is_open(&tokens) {
+                        found.push(Found::Prefix(route));
+                        continue;
+                    }
                     match tokens.peek() {
                         Some(TokenTree::Punct(mark)) if mark.as_char() == '!' && !is_method => {
                             found.push(Found::Macro(route, span));
@@ -192,6 +234,28 @@ pub(crate) fn scan(tokens: TokenStream) -> Vec<Found> {
         }
     }
     found
+}
+
+/// Says whether `::$` follows.
+fn is_open(tokens: &std::iter::Peekable<proc_macro2::token_stream::IntoIter>) -> bool {
+    let marks: String = tokens
+        .clone()
+        .take(3)
+        .map_while(|token| match token {
+            TokenTree::Punct(mark) => Some(mark.as_char()),
+            _ => None,
+        })
+        .collect();
+    marks == "::$"
+}
+
+/// Returns the first names in tokens, which a macro may end a path with.
+fn names(tokens: &TokenStream) -> Vec<String> {
+    let idents = tokens.clone().into_iter().take(16).filter_map(|token| match token {
+        TokenTree::Ident(ident) => Some(ident.to_string()),
+        _ => None,
+    });
+    idents.filter(|name| !KEYWORDS.contains(&name.as_str())).take(4).collect()
 }
 
 /// Takes the `::name` that follow, generic arguments between them left out.
@@ -263,4 +327,24 @@ pub(crate) fn functions(tokens: TokenStream) -> Vec<(proc_macro2::Ident, TokenSt
         }
     }
     found
+}
+
+/// Says whether a macro defines functions by names that it is given: `fn $name`.
+pub(crate) fn makes_functions(tokens: &TokenStream) -> bool {
+    let mut open = vec![tokens.clone()];
+    while let Some(tokens) = open.pop() {
+        let mut is_next = false;
+        for token in tokens {
+            match token {
+                TokenTree::Punct(mark) if mark.as_char() == '$' && is_next => return true,
+                TokenTree::Ident(ident) => is_next = ident == "fn",
+                TokenTree::Group(group) => {
+                    open.push(group.stream());
+                    is_next = false;
+                }
+                _ => is_next = false,
+            }
+        }
+    }
+    false
 }

@@ -104,6 +104,7 @@ impl BodyReader<'_, '_> {
                 }
                 _ => Value::Unknown,
             },
+            Expr::Macro(one) => Value::Macro(form::route(&one.mac.path)),
             Expr::MethodCall(one) => {
                 Value::Method(inner(&one.receiver), one.method.unraw().to_string(), self.arguments(&one.args))
             }

@@ -110,7 +110,7 @@ fn names_the_closure_by_its_place() {
     let Entry::Closure(place) = &tools[0].entry else { panic!("{:?}", tools[0].entry) };
     assert_eq!((place.file.as_str(), place.line, place.column), ("src/lib.rs", 3, 14));
     // The analysis has a verdict at that very place, and the handle mediates.
-    let analysis = crate::analyse(&fixture.project).unwrap();
+    let analysis = crate::source::analyse(&fixture.project).unwrap();
     let closure = analysis.functions.iter().find(|one| one.place.as_ref() == Some(place)).unwrap();
     let uses: Vec<(crate::Effect, bool)> =
         closure.uses.iter().map(|one| (one.effect, one.mediated)).collect();

@@ -14,11 +14,11 @@ use super::normal::is_within;
 use super::pattern::PathPattern;
 
 /// How many states are visited before giving up.
-const MAX_STATES: usize = 20_000;
+pub(super) const MAX_STATES: usize = 20_000;
 
 /// Tells whether every path that `narrow` admits is admitted by one of `wide`.
 pub(super) fn covers(wide: &[PathPattern], narrow: &PathPattern) -> bool {
-    let (variable, text) = narrow.parts();
+    let (variable, _) = narrow.parts();
     let wide = || wide.iter().filter(|pattern| pattern.parts().0 == variable);
     // A literal covers by its root alone: any wildcard outside it reaches a name that is not below it.
     let below_literal = |pattern: &PathPattern| {
@@ -30,10 +30,7 @@ pub(super) fn covers(wide: &[PathPattern], narrow: &PathPattern) -> bool {
     let mut steps = Vec::new();
     let starts: Vec<usize> = wide().map(|pattern| compile(pattern.parts().1, &mut steps)).collect();
     let wide = Machine { steps, starts };
-    let mut steps = Vec::new();
-    let starts = vec![compile(text, &mut steps)];
-    let narrow = Machine { steps, starts };
-    wide.includes(&narrow)
+    wide.includes(&Machine::of(narrow))
 }
 
 fn bytes(path: &std::path::Path) -> &[u8] {
@@ -84,14 +81,15 @@ fn compile(text: &str, steps: &mut Vec<Step>) -> usize {
     start
 }
 
-struct Machine {
+/// The automaton of patterns, of which one must match.
+pub(super) struct Machine {
     steps: Vec<Step>,
     starts: Vec<usize>,
 }
 
 /// What the name being read looks like so far; only an ordinary one may end.
 #[derive(Clone, Copy, Eq, Hash, PartialEq)]
-enum Name {
+pub(super) enum Name {
     Dot,
     DotDot,
     None,
@@ -100,7 +98,7 @@ enum Name {
 }
 
 impl Name {
-    const fn after(self, byte: u8) -> Option<Self> {
+    pub(super) const fn after(self, byte: u8) -> Option<Self> {
         match (self, byte) {
             (Self::None | Self::Ordinary, b'/') => Some(Self::Started),
             (_, b'/') | (Self::None, _) => None,
@@ -110,18 +108,30 @@ impl Name {
         }
     }
 
-    const fn may_end(self) -> bool {
+    pub(super) const fn may_end(self) -> bool {
         matches!(self, Self::None | Self::Ordinary)
     }
 }
 
 impl Machine {
+    /// Returns the automaton of one pattern, below its variable.
+    pub(super) fn of(pattern: &PathPattern) -> Self {
+        let mut steps = Vec::new();
+        let starts = vec![compile(pattern.parts().1, &mut steps)];
+        Self { steps, starts }
+    }
+
+    /// Returns the states before the first byte.
+    pub(super) fn start(&self) -> Vec<usize> {
+        self.settle(self.starts.clone())
+    }
+
     fn includes(&self, narrow: &Self) -> bool {
-        let alphabet = alphabet(&self.steps, &narrow.steps);
+        let alphabet = alphabet([self, narrow]);
         let mut seen = HashSet::new();
         let mut open = Vec::new();
-        let all = self.settle(self.starts.clone());
-        for state in narrow.settle(narrow.starts.clone()) {
+        let all = self.start();
+        for state in narrow.start() {
             open.push((state, all.clone(), Name::None));
         }
         while let Some((state, all, name)) = open.pop() {
@@ -147,12 +157,12 @@ impl Machine {
         true
     }
 
-    fn accepts(&self, states: &[usize]) -> bool {
+    pub(super) fn accepts(&self, states: &[usize]) -> bool {
         states.iter().any(|&state| matches!(self.steps.get(state), Some(Step::Accept)))
     }
 
     /// Returns the states after one byte, settled.
-    fn after(&self, states: &[usize], byte: u8) -> Vec<usize> {
+    pub(super) fn after(&self, states: &[usize], byte: u8) -> Vec<usize> {
         let step = |&state: &usize| {
             let next = match self.steps.get(state)? {
                 Step::Accept => return None,
@@ -187,9 +197,10 @@ impl Machine {
 }
 
 /// Returns every byte the patterns write, `/`, `.`, and one byte of each kind that they do not write.
-fn alphabet(wide: &[Step], narrow: &[Step]) -> Vec<u8> {
+pub(super) fn alphabet<'a>(machines: impl IntoIterator<Item = &'a Machine>) -> Vec<u8> {
     let mut written: Vec<u8> = vec![b'.', b'/'];
-    written.extend(wide.iter().chain(narrow).filter_map(|step| match step {
+    let steps = machines.into_iter().flat_map(|machine| &machine.steps);
+    written.extend(steps.filter_map(|step| match step {
         Step::Byte(byte) => Some(*byte),
         _ => None,
     }));

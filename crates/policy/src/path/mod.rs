@@ -9,11 +9,14 @@ mod error;
 mod floor;
 mod glob;
 mod grant;
+mod meet;
 mod normal;
 mod pattern;
 mod reach;
 mod set;
 mod variable;
+
+pub(crate) use meet::{Meet, are_comparable, are_disjoint, covers_meet};
 
 pub use error::PathError;
 pub use floor::{Floor, FloorEntry, FloorKind};

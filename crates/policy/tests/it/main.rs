@@ -4,4 +4,5 @@
 
 mod grant_laws;
 mod host_laws;
+mod manifest_laws;
 mod path_laws;

@@ -124,7 +124,7 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
         };
         let registry = match &store {
             Some(store) => durable(loaded, place, store, wait.unwrap_or_default())?,
-            None => loaded.registry(place.pins()?, None, |builder| match audit {
+            None => loaded.registry(place.held()?, None, |builder| match audit {
                 Some(audit) => builder.audit(Arc::new(audit)),
                 None => builder,
             })?,
@@ -195,7 +195,7 @@ pub(crate) fn durable(
     let configure = |builder: RegistryBuilder| {
         builder.audit(Arc::clone(store) as _).idempotency(Arc::clone(store) as _).approver(Arc::new(approver))
     };
-    loaded.registry(place.pins()?, Some(Arc::clone(store)), configure)
+    loaded.registry(place.held()?, Some(Arc::clone(store)), configure)
 }
 
 /// Asks people through the store; what they are asked expires when the personality says so.

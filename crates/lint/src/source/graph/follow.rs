@@ -1,16 +1,33 @@
 //! Following a path that a body names to what it means.
 
 use super::super::kind::{Kind, Scope, texts};
-use super::super::model::{Form, Route};
+use super::super::model::{Form, Manner, Route};
 use super::super::name::{Found, Id};
 use super::{Act, Builder, Seen, outside_names};
 use crate::{Effect, EffectSet, catalog};
 
 impl Builder<'_> {
+    /// Follows the paths of a macro that end with a name it is given.
+    pub(super) fn completed(&mut self, act: Act<'_>, of: Id, names: &[String], seen: &mut Seen<'_>) {
+        let Some(known) = self.kinds.function(of) else { return };
+        for prefix in &known.body.prefixes {
+            for name in names {
+                let mut route = prefix.clone();
+                route.segments.push(name.clone());
+                self.route_in(act, of, &route, Manner::Scanned, seen);
+            }
+        }
+    }
+
     /// Follows a path, whether it is called or passed on.
-    pub(super) fn route(&mut self, act: Act<'_>, route: &Route, called: bool, seen: &mut Seen<'_>) {
-        let Some(function) = self.kinds.function(act.id) else { return };
-        let scope = Scope::of(act.id.0, function);
+    pub(super) fn route(&mut self, act: Act<'_>, route: &Route, manner: Manner, seen: &mut Seen<'_>) {
+        self.route_in(act, act.id, route, manner, seen);
+    }
+
+    /// Follows a path that is read where another function is.
+    fn route_in(&mut self, act: Act<'_>, at: Id, route: &Route, manner: Manner, seen: &mut Seen<'_>) {
+        let Some(function) = self.kinds.function(at) else { return };
+        let scope = Scope::of(at.0, function);
         if let Some((subject, position)) = &route.subject {
             let kind = self.kinds.typed(scope, subject, 0);
             self.subject(act, &kind, route, *position);
@@ -27,7 +44,7 @@ impl Builder<'_> {
             self.types(act, &kind, seen);
             return;
         }
-        for (found, rest) in self.kinds.world.resolve(act.id.0, function.module, route) {
+        for (found, rest) in self.kinds.world.resolve(at.0, function.module, route) {
             match found {
                 Found::Function(to) => self.call_function(act, to),
                 Found::Foreign(to) => self.foreign(act, to),
@@ -52,7 +69,7 @@ impl Builder<'_> {
                 Found::Outside(path) => {
                     seen.outside.insert(path.to_string());
                     seen.outside.extend(path.rsplit_once("::").map(|(owner, _)| owner.to_owned()));
-                    self.outside(act, &path, called);
+                    self.outside(act, &path, manner);
                 }
                 Found::Gap((unit, module)) => {
                     let name = format!("{}::{}", self.kinds.world.module_path(unit, module), route.last());
@@ -79,7 +96,9 @@ impl Builder<'_> {
         let of = Route { segments, global: route.global, ..Route::default() };
         for (found, _) in self.kinds.world.resolve(act.id.0, function.module, &of) {
             match found {
-                Found::Outside(path) => self.outside(act, &format!("{path}::{}", route.last()), true),
+                Found::Outside(path) => {
+                    self.outside(act, &format!("{path}::{}", route.last()), Manner::Called);
+                }
                 Found::Trait(of) => {
                     let all = self.kinds.methods(&Kind::Bound([of].into()), route.last());
                     all.into_iter().for_each(|to| self.call_function(act, to));
@@ -95,15 +114,17 @@ impl Builder<'_> {
             self.call_function(act, to);
         }
         if let Kind::Outside(path, _) = kind {
-            self.outside(act, &format!("{path}::{method}"), true);
+            self.outside(act, &format!("{path}::{method}"), Manner::Called);
         }
     }
 
     /// Looks up a path of the standard library or of C.
-    fn outside(&mut self, act: Act<'_>, path: &str, called: bool) {
+    fn outside(&mut self, act: Act<'_>, path: &str, manner: Manner) {
         if let Some(name) = path.strip_prefix("libc::") {
-            let is_function = called || name.chars().any(char::is_lowercase);
-            if is_function && !name.starts_with(char::is_uppercase) {
+            // In tokens an unknown name may as well be a type; elsewhere only functions are lower case.
+            let is_type = manner == Manner::Scanned && catalog::of_foreign(name).is_none();
+            let is_lower = name.starts_with(|first: char| first.is_lowercase() || first == '_');
+            if !is_type && is_lower && !name.contains("::") {
                 self.foreign_name(act, name, path);
             }
             return;

@@ -1,6 +1,6 @@
 //! Following a method call: by the type of its receiver where that is evident, by its name where the name says enough.
 
-use super::super::kind::{Kind, texts};
+use super::super::kind::{Kind, Scope, texts};
 use super::super::model::{Body, Value};
 use super::super::name::Id;
 use super::super::outside::{self, ORDINARY, TELLING, TOGETHER};
@@ -18,7 +18,16 @@ impl Builder<'_> {
         seen: &Seen<'_>,
     ) {
         let kind = self.kinds.of_value(act.id, body, receiver, 0);
-        let methods = self.kinds.methods(&kind, name);
+        let mut methods = self.kinds.methods(&kind, name);
+        if matches!(kind, Kind::Outside(..)) {
+            // A method that another package adds to a type of the standard library is seen only where the package is used.
+            let seen = self.seen.get(act.id.0);
+            methods.retain(|id| {
+                let is_seen = id.0 == act.id.0 || seen.is_some_and(|seen| seen.contains(&id.0));
+                let owner = self.kinds.function(*id).map(|one| self.kinds.own(Scope::of(id.0, one), 0));
+                is_seen || !matches!(owner, Some(Kind::Outside(..)))
+            });
+        }
         if !methods.is_empty() {
             methods.into_iter().for_each(|to| self.call_function(act, to));
             return;
@@ -48,6 +57,15 @@ impl Builder<'_> {
 
     /// A method of a value whose type is not evident.
     fn unknown(&mut self, act: Act<'_>, kind: &Kind, name: &str, seen: &Seen<'_>) {
+        let all = self.kinds.blanket.get(name).cloned().unwrap_or_default();
+        let seen_units = self.seen.get(act.id.0).cloned().unwrap_or_default();
+        for to in all.into_iter().filter(|id| id.0 == act.id.0 || seen_units.contains(&id.0)) {
+            self.call_function(act, to);
+        }
+        if name == "to_string" {
+            let shown = self.kinds.methods(kind, "fmt");
+            shown.into_iter().for_each(|to| self.call_function(act, to));
+        }
         let is_known = matches!(kind, Kind::Outside(..) | Kind::List(_) | Kind::Tuple(_));
         let own: &[Id] =
             self.by_name.get(act.id.0).and_then(|methods| methods.get(name)).map_or(&[], Vec::as_slice);

@@ -18,7 +18,17 @@ impl Kinds<'_> {
                 }
                 found
             }
-            Kind::Local(id, _) => self.keyed(&Key::Local(*id), name),
+            Kind::Local(id, _) => {
+                let own = self.keyed(&Key::Local(*id), name);
+                match self.targets.get(id) {
+                    // What it derefs to; not that type itself once more, nor a circle of two.
+                    Some(target) if own.is_empty() => match target {
+                        Kind::Local(next, _) => self.keyed(&Key::Local(*next), name),
+                        other => self.methods(other, name),
+                    },
+                    _ => own,
+                }
+            }
             Kind::Outside(path, arguments) => {
                 let own = self.keyed(&Key::Outside(Rc::clone(path)), name);
                 match outside::target(path, arguments) {

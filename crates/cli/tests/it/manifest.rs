@@ -1,0 +1,341 @@
+//! `ringfence manifest`: writing, showing, comparing, agreeing, signing.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::bench::Bench;
+
+const TOOLBOX: &str = r#"
+[personality]
+id = "researcher"
+network = { allow = ["*.x.test"] }
+fs_reach = { read = ["${workspace}"] }
+
+[[tool]]
+name = "fetch"
+builtin = "fetch_url"
+capabilities = { network = { allowedHosts = ["api.x.test"] } }
+
+[[tool]]
+name = "read"
+builtin = "read_file"
+capabilities = { fs_reach = { read = "from-personality" } }
+"#;
+
+fn widened() -> String {
+    TOOLBOX.replace(r#"["api.x.test"]"#, r#"["*.x.test"]"#)
+}
+
+fn narrowed() -> String {
+    TOOLBOX.replace(r#"["api.x.test"]"#, r#"["api.x.test:443"]"#)
+}
+
+/// A bench with a toolbox and its manifest.
+fn agreed() -> Bench {
+    let bench = Bench::new().file("ringfence.toml", TOOLBOX);
+    assert!(bench.ringfence(&["manifest"]).ends_with("exit 0"));
+    bench
+}
+
+/// A bench with two manifests.
+fn two(new: &str) -> Bench {
+    let bench = Bench::new().file("old.toml", TOOLBOX).file("new.toml", new);
+    for policy in ["old.toml", "new.toml"] {
+        assert!(bench.ringfence(&["manifest", "write", "--policy", policy]).ends_with("exit 0"));
+    }
+    bench
+}
+
+#[test]
+fn writes_a_manifest_that_is_the_same_everywhere() {
+    let bench = agreed();
+    insta::assert_snapshot!(bench.ringfence(&["manifest", "--check"]), @r"
+    ringfence.lock.json: is that of the toolbox
+    exit 0
+    ");
+    let text = bench.read("ringfence.lock.json");
+    assert_eq!(text, agreed().read("ringfence.lock.json"), "no path of a machine is in it");
+    assert!(text.contains("${workspace}"));
+    let bench = bench.file("ringfence.toml", widened());
+    insta::assert_snapshot!(bench.ringfence(&["manifest", "--check"]), @r"
+    ringfence.lock.json: is not that of the toolbox; look at the changes with `ringfence manifest accept`
+    exit 4
+    ");
+    assert_eq!(bench.read("ringfence.lock.json"), text, "a check writes nothing");
+    let none = Bench::new().file("ringfence.toml", TOOLBOX);
+    insta::assert_snapshot!(none.ringfence(&["manifest", "write", "--check"]), @r"
+    ringfence.lock.json: is not there; write it with `ringfence manifest`
+    exit 4
+    ");
+}
+
+#[test]
+fn shows_a_page_that_is_read_in_a_minute() {
+    let bench = agreed();
+    insta::assert_snapshot!(bench.ringfence(&["manifest", "show"]));
+    assert_eq!(
+        bench.ringfence(&["manifest", "show", "ringfence.lock.json"]),
+        bench.ringfence(&["manifest", "show"])
+    );
+    let page = bench.ringfence(&["manifest", "show", "--format", "html"]);
+    assert!(page.starts_with("<!doctype html>") && !page.contains("<script"), "{page}");
+    let page = bench.ringfence(&["manifest", "show", "--format", "markdown"]);
+    assert!(page.starts_with("# What the tools may touch"), "{page}");
+}
+
+#[test]
+fn tells_what_widens() {
+    let bench = two(&widened());
+    insta::assert_snapshot!(bench.ringfence(&["manifest", "diff", "old.lock.json", "new.lock.json"]));
+    insta::assert_snapshot!(two(&narrowed()).ringfence(&[
+        "manifest",
+        "diff",
+        "old.lock.json",
+        "new.lock.json"
+    ]));
+    insta::assert_snapshot!(bench.ringfence(&["manifest", "diff", "old.lock.json", "old.lock.json"]), @r"
+    ringfence manifest diff: no findings
+    exit 0
+    ");
+}
+
+#[test]
+fn tells_it_in_every_format() {
+    let bench = two(&widened());
+    let diff = ["manifest", "diff", "old.lock.json", "new.lock.json", "--format"];
+    let summary = bench.path().join("summary.md");
+    let variables = [("GITHUB_STEP_SUMMARY", summary.to_str().unwrap())];
+    insta::assert_snapshot!(bench.ringfence_in(&variables, &[&diff[..], &["github"]].concat()));
+    insta::assert_snapshot!(bench.read("summary.md"));
+    for format in ["human", "json", "sarif", "markdown"] {
+        let told = bench.ringfence(&[&diff[..], &[format]].concat());
+        assert!(told.contains("tool.network.widened") && told.ends_with("exit 4"), "{told}");
+    }
+    let json = bench.ringfence(&["manifest", "diff", "old.lock.json", "new.lock.json", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(json.strip_suffix("exit 4").unwrap()).unwrap();
+    assert_eq!(json["widened"], true);
+    assert_eq!(json["changes"][0]["direction"], "widened");
+    assert_eq!(json["counts"]["error"], 1);
+    let sarif = bench.ringfence(&[&diff[..], &["sarif"]].concat());
+    let sarif: serde_json::Value = serde_json::from_str(sarif.strip_suffix("exit 4").unwrap()).unwrap();
+    let location = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(location["artifactLocation"]["uri"], "new.lock.json");
+    assert!(location["region"]["startLine"].as_u64().unwrap() > 1);
+    assert!(bench.ringfence(&[&diff[..], &["xml"]].concat()).ends_with("exit 2"));
+}
+
+#[test]
+fn an_edited_manifest_is_a_finding_and_a_broken_one_a_mistake() {
+    let bench = two(TOOLBOX);
+    let edited = bench.read("new.lock.json").replace("api.x.test", "www.x.test");
+    let other = bench.read("new.lock.json").replace("\"version\": 1", "\"version\": 2");
+    let bench = bench.file("edited.json", edited).file("other.json", other).file("broken.json", "{");
+    insta::assert_snapshot!(bench.ringfence(&["manifest", "diff", "old.lock.json", "edited.json"]), @r"
+    error[manifest.hash.mismatch] manifest: widened: the new manifest: the stored hash of the manifest is not that of its content
+      at edited.json:1:1
+      help: restore the file, or write it with `ringfence manifest accept`
+    ringfence manifest diff: 1 error
+    exit 4
+    ");
+    let told = bench.ringfence(&["manifest", "diff", "other.json", "old.lock.json"]);
+    assert!(told.contains("error[manifest.version.changed]") && told.ends_with("exit 4"), "{told}");
+    insta::assert_snapshot!(bench.ringfence(&["manifest", "diff", "broken.json", "old.lock.json"]), @r"
+    error: `broken.json`: not a manifest: expected a key in double quotes at line 1 column 2
+    exit 2
+    ");
+    let told = bench.ringfence(&["manifest", "diff", "none.json", "old.lock.json"]);
+    assert!(told.ends_with("exit 1"), "{told}");
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let output = Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@x.test", "-c", "commit.gpgsign=false"])
+        .args(arguments)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn compares_the_toolbox_with_a_revision() {
+    let bench = Bench::new().file("tools/ringfence.toml", TOOLBOX);
+    let policy = ["--policy", "tools/ringfence.toml"];
+    let verify = |bench: &Bench, more: &[&str]| {
+        bench.ringfence(&[&["manifest", "verify"], &policy[..], more].concat())
+    };
+    git(&bench.path(), &["init", "-q"]);
+    git(&bench.path(), &["add", "."]);
+    git(&bench.path(), &["commit", "-qm", "one"]);
+    insta::assert_snapshot!(verify(&bench, &[]), @r"
+    error: revision `HEAD` holds no `tools/ringfence.lock.json`
+      hint: write it with `ringfence manifest` and commit it
+    exit 1
+    ");
+    assert!(bench.ringfence(&[&["manifest"], &policy[..]].concat()).ends_with("exit 0"));
+    git(&bench.path(), &["add", "."]);
+    git(&bench.path(), &["commit", "-qm", "two"]);
+    insta::assert_snapshot!(verify(&bench, &[]), @r"
+    ringfence manifest verify: no findings
+    exit 0
+    ");
+    let bench = bench.file("tools/ringfence.toml", widened());
+    insta::assert_snapshot!(verify(&bench, &[]));
+    // Whoever writes the file anew does not change what was agreed to.
+    assert!(bench.ringfence(&[&["manifest"], &policy[..]].concat()).ends_with("exit 0"));
+    assert!(verify(&bench, &[]).ends_with("exit 4"));
+    assert!(verify(&bench, &["--against", "tools/ringfence.lock.json"]).ends_with("exit 0"));
+    insta::assert_snapshot!(verify(&bench, &["--against", "nobody"]), @r"
+    error: git knows no revision `nobody`
+      hint: name a revision or a manifest with --against REV|FILE
+    exit 2
+    ");
+    // A file with the name of a revision is not what was agreed to.
+    let lock = bench.read("tools/ringfence.lock.json");
+    let bench = bench.file("HEAD", lock);
+    assert!(verify(&bench, &["--against", "HEAD"]).ends_with("exit 4"));
+    for revision in ["--output=x", "HEAD:tools", "a\nb", ""] {
+        let told = verify(&bench, &[&format!("--against={revision}")]);
+        assert!(told.contains("is not a revision") && told.ends_with("exit 2"), "{told}");
+    }
+    let outside = Bench::new().file("ringfence.toml", TOOLBOX);
+    let told = outside.ringfence(&["manifest", "verify"]);
+    assert!(told.contains("is not in a git repository") && told.ends_with("exit 2"), "{told}");
+}
+
+#[test]
+fn reads_a_revision_in_another_working_tree_and_runs_nothing_of_it() {
+    let bench = Bench::new().file("main/ringfence.toml", TOOLBOX);
+    let (main, tree) = (bench.path().join("main"), bench.path().join("tree"));
+    assert!(bench.ringfence(&["manifest", "--policy", "main/ringfence.toml"]).ends_with("exit 0"));
+    let mark = bench.path().join("ran");
+    let program = format!("touch {}", mark.display());
+    let bench = bench.file("main/.gitattributes", "*.json diff=evil filter=evil\n");
+    git(&main, &["init", "-q"]);
+    git(&main, &["add", "."]);
+    git(&main, &["commit", "-qm", "one"]);
+    git(&main, &["worktree", "add", "-q", tree.to_str().unwrap()]);
+    for setting in
+        ["core.fsmonitor", "diff.evil.textconv", "filter.evil.smudge", "core.pager", "alias.cat-file"]
+    {
+        git(&main, &["config", setting, &program]);
+    }
+    // Outside of the fence the repository does run something.
+    git(&tree, &["status"]);
+    assert!(mark.exists());
+    std::fs::remove_file(&mark).unwrap();
+    let told = bench.ringfence(&["manifest", "verify", "--policy", "tree/ringfence.toml"]);
+    assert_eq!(told, "ringfence manifest verify: no findings\nexit 0");
+    assert!(!mark.exists(), "nothing of the repository ran");
+}
+
+#[test]
+fn somebody_agrees_before_it_is_written_anew() {
+    let bench = agreed().file("ringfence.toml", widened());
+    let before = bench.read("ringfence.lock.json");
+    insta::assert_snapshot!(bench.ringfence(&["manifest", "accept"]));
+    assert_eq!(bench.read("ringfence.lock.json"), before, "nobody has agreed");
+    let told = bench.ringfence(&["manifest", "accept", "--yes"]);
+    assert!(told.contains("tool.network.widened") && told.ends_with("exit 0"), "{told}");
+    assert_ne!(bench.read("ringfence.lock.json"), before);
+    insta::assert_snapshot!(bench.ringfence(&["manifest", "accept"]), @r"
+    ringfence.lock.json: nothing has changed
+    exit 0
+    ");
+    let first = Bench::new().file("ringfence.toml", TOOLBOX);
+    let told = first.ringfence(&["manifest", "accept", "--yes"]);
+    assert!(told.contains("error[tool.added] tool fetch: widened: new, of class `network`"), "{told}");
+}
+
+#[test]
+fn a_signature_binds_what_was_agreed_to() {
+    let bench = agreed();
+    let key = |name: &str| {
+        let printed = bench.ringfence(&["audit", "keygen", name, &format!("{name}.key")]);
+        printed.strip_suffix("\nexit 0").unwrap_or_else(|| panic!("{printed}")).to_owned()
+    };
+    let (ours, theirs) = (key("ours"), key("theirs"));
+    let verify = |key: &str| {
+        bench.ringfence(&["manifest", "verify", "--against", "ringfence.lock.json", "--key", key])
+    };
+    insta::assert_snapshot!(verify(&ours), @r"
+    error: there is no signature `ringfence.lock.json.sig`
+      hint: have it signed with `ringfence manifest accept --sign KEYFILE`
+    exit 1
+    ");
+    let told = bench.ringfence(&["manifest", "accept", "--yes", "--sign", "ours.key"]);
+    assert!(told.contains("ringfence.lock.json.sig: signed"), "{told}");
+    assert!(verify(&ours).ends_with("exit 0"));
+    insta::assert_snapshot!(verify(&theirs), @r"
+    error: `ringfence.lock.json.sig`: no known key has signed the note
+      hint: have it signed with `ringfence manifest accept --sign KEYFILE`
+    exit 1
+    ");
+    let bench = Bench::new()
+        .file("ringfence.toml", widened())
+        .file("ringfence.lock.json.sig", bench.read("ringfence.lock.json.sig"));
+    let told = bench.ringfence(&["manifest"]);
+    assert!(told.contains("ringfence.lock.json.sig: is of another manifest"), "{told}");
+    let told = bench.ringfence(&["manifest", "verify", "--against", "ringfence.lock.json", "--key", &ours]);
+    assert!(told.contains("is of another manifest") && told.ends_with("exit 1"), "{told}");
+}
+
+#[test]
+fn what_code_does_is_recorded_and_missed() {
+    let lint = |effects: &str| {
+        format!(
+            r#"{{"title": "ringfence lint", "tools": [{{"name": "read", "engine": "mir", "effects": [{effects}],
+            "dependencies": {{"walkdir@2.5.0": [{effects}]}}}}]}}"#
+        )
+    };
+    let bench = agreed()
+        .file("lint.json", lint(r#""fs.read""#))
+        .file("more.json", lint(r#""fs.read", "exec""#))
+        .file("stranger.json", r#"{"tools": [{"name": "x", "engine": "mir", "effects": []}]}"#);
+    assert!(bench.ringfence(&["manifest", "--lint", "lint.json"]).ends_with("exit 0"));
+    assert!(bench.read("ringfence.lock.json").contains("walkdir@2.5.0"));
+    let verify = |more: &[&str]| {
+        bench.ringfence(&[&["manifest", "verify", "--against", "ringfence.lock.json"], more].concat())
+    };
+    assert!(verify(&["--lint", "lint.json"]).starts_with("ringfence manifest verify: no findings"));
+    let told = verify(&["--lint", "more.json"]);
+    assert!(
+        told.contains("error[dep.capability.gained] tool read: widened: `walkdir` now also does `exec`"),
+        "{told}"
+    );
+    assert!(told.ends_with("exit 4"), "{told}");
+    let told = verify(&[]);
+    assert!(told.contains("warning[tool.lint.dropped]") && told.ends_with("exit 0"), "{told}");
+    let told = verify(&["--lint", "stranger.json"]);
+    assert!(told.contains("`x` is neither a tool nor a server of the toolbox"), "{told}");
+}
+
+#[test]
+fn programs_are_recorded_once_somebody_asks_for_it() {
+    let toolbox = r#"
+[personality]
+process = { allow = ["true"] }
+
+[[tool]]
+name = "nothing"
+description = "Do nothing"
+command = ["true"]
+input = { type = "object" }
+output = { type = "string" }
+capabilities = { process = { allowedBinaries = ["true"] } }
+"#;
+    let bench = Bench::new().file("ringfence.toml", toolbox);
+    let binaries = |bench: &Bench| {
+        let lock: serde_json::Value = serde_json::from_str(&bench.read("ringfence.lock.json")).unwrap();
+        lock["tools"]["nothing"]["runtime"]["binaries"]["true"].as_str().map(str::to_owned)
+    };
+    assert!(bench.ringfence(&["manifest"]).ends_with("exit 0"));
+    assert_eq!(binaries(&bench), None);
+    assert!(bench.ringfence(&["manifest", "--binaries"]).ends_with("exit 0"));
+    let digest = binaries(&bench).unwrap();
+    assert_eq!(digest.len(), 64);
+    assert!(bench.ringfence(&["manifest"]).ends_with("exit 0"));
+    assert_eq!(binaries(&bench).unwrap(), digest, "once recorded, it is looked at again");
+}

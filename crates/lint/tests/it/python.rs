@@ -1,0 +1,18 @@
+//! The engine for Python.
+
+use std::path::Path;
+
+use ringfence_lint::{Analysis, python};
+
+use crate::corpus;
+
+fn analysis(below: &str) -> Analysis {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python").join(below);
+    python::analyse(&python::find(&path).unwrap()).unwrap()
+}
+
+#[test]
+fn every_evasion_is_found_and_nothing_clean_is_blamed() {
+    let checked = corpus::check(&analysis("project"));
+    assert!(checked >= 60, "{checked}");
+}

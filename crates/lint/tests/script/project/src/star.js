@@ -1,0 +1,2 @@
+import { runIt } from "./helper.js";
+export const viaStar = () => runIt();
