@@ -314,8 +314,8 @@ impl<'a> Heads<'a> {
             Type::List(inner) => self.collect(unit, inner, which, found),
             Type::Opaque(_) => found.generic = true,
             Type::Other => {}
-            Type::Path(path) if path.qualified.is_some() => {
-                self.arguments(unit, path, Inside::Mentioned, found)
+            Type::Path(path) if is_projection(path) => {
+                self.arguments(unit, path, Inside::Mentioned, found);
             }
             Type::Path(path) => {
                 let named = self.named(unit, path);
@@ -376,7 +376,7 @@ fn paths_in(ty: &Type<'_>, take: &mut impl FnMut(&Path<'_>)) {
             }
         }
         Type::Function(signature) => {
-            signature.inputs.iter().chain(&signature.output).for_each(|ty| paths_in(ty, take))
+            signature.inputs.iter().chain(&signature.output).for_each(|ty| paths_in(ty, take));
         }
         Type::List(inner) | Type::Pointer(inner) | Type::Reference(inner) => paths_in(inner, take),
         Type::Path(path) => {

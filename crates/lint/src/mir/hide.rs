@@ -80,7 +80,9 @@ impl Graph<'_> {
     /// Says whether an item, what encloses it, or something that these call makes a pointer of a shape.
     fn makes_near(&mut self, node: Node, wanted: &str) -> bool {
         self.is_near(node, |cast, summary| match cast.kind {
-            CastKind::Pointer | CastKind::Unsize => shape(&Type::read(summary.text(cast.to))).is_some_and(|found| found == wanted),
+            CastKind::Pointer | CastKind::Unsize => {
+                shape(&Type::read(summary.text(cast.to))).is_some_and(|found| found == wanted)
+            }
             CastKind::Transmute => true,
             CastKind::Raw => false,
         })

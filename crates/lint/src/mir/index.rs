@@ -15,6 +15,9 @@ pub(super) type Node = u32;
 /// A name, by its number.
 pub(super) type Name = u32;
 
+/// A trait, absent if it could not be read, and a method.
+type Wanted = (Option<Name>, Name);
+
 /// An item with its crate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry<'a> {
@@ -52,8 +55,8 @@ pub(super) struct Index<'a> {
     last: HashMap<(usize, Name), Vec<Node>>,
     pub(super) inherent: HashMap<(Head, Name), Vec<Node>>,
     pub(super) methods: HashMap<Head, Vec<Method>>,
-    by_trait: HashMap<(Option<Name>, Name), Vec<(Head, Node)>>,
-    blanket: HashMap<(Option<Name>, Name), Vec<Node>>,
+    by_trait: HashMap<Wanted, Vec<(Head, Node)>>,
+    blanket: HashMap<Wanted, Vec<Node>>,
     with_trait: HashMap<Name, Vec<Head>>,
     /// The methods that a type in the arguments of a trait leads to.
     pub(super) givers: HashMap<Head, Vec<Node>>,
@@ -180,7 +183,8 @@ impl<'a> Index<'a> {
         let of_tail = of_text.as_ref().map(Path::tail);
         let of = of_tail.map(|tail| self.name(tail));
         let own = |head: &&Head| self.heads.text(**head).starts_with(&format!("{unit}:"));
-        if let Some(head) = heads.as_ref().and_then(|heads| heads.iter().find(own).or_else(|| heads.first())) {
+        if let Some(head) = heads.as_ref().and_then(|heads| heads.iter().find(own).or_else(|| heads.first()))
+        {
             self.subjects.insert(node, (*head, of_tail));
         }
         if block.known && block.subject.is_none() {
@@ -252,14 +256,25 @@ impl<'a> Index<'a> {
     fn given(&mut self, unit: usize, entry: Entry<'a>, ty: &Type<'_>, given: &mut Vec<Head>) {
         match ty {
             Type::Path(path) => {
-                let module = entry.name.split("::<impl at").next().filter(|module| !module.starts_with('<')).unwrap_or("");
+                let module = entry
+                    .name
+                    .split("::<impl at")
+                    .next()
+                    .filter(|module| !module.starts_with('<'))
+                    .unwrap_or("");
                 let heads = self.heads.written(unit, module, path);
-                given.extend(heads.into_iter().filter(|head| self.heads.text(*head).starts_with(|c: char| c.is_ascii_digit())));
+                given.extend(
+                    heads
+                        .into_iter()
+                        .filter(|head| self.heads.text(*head).starts_with(|c: char| c.is_ascii_digit())),
+                );
                 for ty in path.segments.iter().flat_map(|segment| &segment.args) {
                     self.given(unit, entry, ty, given);
                 }
             }
-            Type::List(inner) | Type::Pointer(inner) | Type::Reference(inner) => self.given(unit, entry, inner, given),
+            Type::List(inner) | Type::Pointer(inner) | Type::Reference(inner) => {
+                self.given(unit, entry, inner, given);
+            }
             Type::Tuple(items) => items.iter().for_each(|ty| self.given(unit, entry, ty, given)),
             _ => {}
         }
@@ -350,12 +365,17 @@ impl<'a> Index<'a> {
             }
             return Some(self.heads.inside(unit, &ty, Inside::Mentioned).heads);
         }
-        let mut heads =
-            self.heads.inside(unit, &Type::read(summary.text(entry.item.output)), Inside::Mentioned).heads;
-        for word in &entry.item.inputs {
-            heads.extend(self.heads.inside(unit, &Type::read(summary.text(*word)), Inside::Mentioned).heads);
+        // Without a receiver it is one of the crate's own types in what it gives or takes; if there is none, it may be any type.
+        let own = format!("{unit}:");
+        for word in [&entry.item.output].into_iter().chain(&entry.item.inputs) {
+            let mut heads =
+                self.heads.inside(unit, &Type::read(summary.text(*word)), Inside::Mentioned).heads;
+            heads.retain(|head| self.heads.text(*head).starts_with(&own));
+            if !heads.is_empty() {
+                return Some(heads);
+            }
         }
-        Some(heads)
+        None
     }
 
     /// Notes what the types of a crate are made of.
@@ -411,20 +431,26 @@ impl<'a> Index<'a> {
         let Some(passed) = self.passed.get(unit) else { return found };
         let names: Vec<&str> = rest.split("::").collect();
         for (at, name) in names.iter().enumerate() {
-            let after = |at: usize| names.get(at..).unwrap_or(&[]).iter().fold(String::new(), |text, name| text + "::" + name);
+            let after = |at: usize| {
+                names.get(at..).unwrap_or(&[]).iter().fold(String::new(), |text, name| text + "::" + name)
+            };
             let named = passed.get(name).into_iter().flatten().map(|path| format!("{path}{}", after(at + 1)));
             // Of everything that std has below a path, only what is known to matter is worth a guess.
             let all = passed.get("*").into_iter().flatten().map(|path| format!("{path}{}", after(at)));
             let all = all.filter(|path| {
                 let standard = ["std::", "core::", "alloc::"].iter().any(|root| path.starts_with(root));
-                !standard || !crate::catalog::of_path(path).is_empty() || !Traits::one(path.rsplit("::").next().unwrap_or("")).is_empty()
+                !standard
+                    || !crate::catalog::of_path(path).is_empty()
+                    || !Traits::one(path.rsplit("::").next().unwrap_or("")).is_empty()
             });
             for path in named.chain(all) {
                 let Some((first, below)) = path.split_once("::") else { continue };
                 match first {
                     "std" | "core" | "alloc" => found.push((None, path)),
                     "crate" | "self" | "super" => {}
-                    _ => found.extend(self.heads.crates(unit, first).iter().map(|unit| (Some(*unit), below.to_owned()))),
+                    _ => found.extend(
+                        self.heads.crates(unit, first).iter().map(|unit| (Some(*unit), below.to_owned())),
+                    ),
                 }
             }
         }
@@ -434,7 +460,8 @@ impl<'a> Index<'a> {
     /// Returns the path of the standard library that a path means, by whatever other path it is reached.
     pub(super) fn standard_path(&self, unit: usize, plain: &str) -> Option<String> {
         let (first, rest) = plain.split_once("::")?;
-        let mut open: Vec<(usize, String)> = self.heads.crates(unit, first).iter().map(|unit| (*unit, rest.to_owned())).collect();
+        let mut open: Vec<(usize, String)> =
+            self.heads.crates(unit, first).iter().map(|unit| (*unit, rest.to_owned())).collect();
         let mut seen = HashSet::new();
         while let Some((unit, rest)) = open.pop() {
             if !seen.insert((unit, rest.clone())) || seen.len() > 64 {
@@ -457,7 +484,10 @@ impl<'a> Index<'a> {
         let starts = self.heads.crates(unit, first);
         let own = [unit];
         let starts = if path.segments.len() > 1 && !starts.is_empty() { starts } else { &own[..] };
-        starts.iter().flat_map(|unit| self.heads.below.get(*unit).into_iter().flatten()).any(|unit| self.traits.get(*unit).is_some_and(|traits| traits.contains(tail)))
+        starts
+            .iter()
+            .flat_map(|unit| self.heads.below.get(*unit).into_iter().flatten())
+            .any(|unit| self.traits.get(*unit).is_some_and(|traits| traits.contains(tail)))
     }
 
     /// Returns the number of a name.

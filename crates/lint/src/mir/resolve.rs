@@ -117,7 +117,17 @@ impl Index<'_> {
                     }
                     return self.standard_method(unit, path, block, &whole, types, signature);
                 }
-                let known = !Traits::one(of.tail()).is_empty() || matches!(of.tail(), "Fn" | "FnMut" | "FnOnce" | "AsyncFn" | "AsyncFnMut" | "AsyncFnOnce" | "ToSocketAddrs" | "CommandExt");
+                let known = !Traits::one(of.tail()).is_empty()
+                    || matches!(
+                        of.tail(),
+                        "Fn" | "FnMut"
+                            | "FnOnce"
+                            | "AsyncFn"
+                            | "AsyncFnMut"
+                            | "AsyncFnOnce"
+                            | "ToSocketAddrs"
+                            | "CommandExt"
+                    );
                 if is_standard(of) || (known && !self.defines_trait(unit, of)) {
                     self.standard_method(unit, path, block, of, types, signature)
                 } else {
@@ -240,7 +250,14 @@ impl Index<'_> {
             return None;
         }
         let wanted = self.name(if of.tail() == "TryInto" { "try_from" } else { "from" });
-        let all: Vec<Node> = named.heads.iter().filter_map(|head| self.methods.get(head)).flatten().filter(|method| method.name == wanted).map(|method| method.node).collect();
+        let all: Vec<Node> = named
+            .heads
+            .iter()
+            .filter_map(|head| self.methods.get(head))
+            .flatten()
+            .filter(|method| method.name == wanted)
+            .map(|method| method.node)
+            .collect();
         if all.is_empty() {
             return None;
         }
@@ -465,7 +482,9 @@ impl Index<'_> {
 /// Returns the last generic argument of a type: of a result its error.
 fn last_argument<'a>(ty: &Type<'a>) -> Type<'a> {
     match ty {
-        Type::Path(path) => path.segments.last().and_then(|segment| segment.args.last()).cloned().unwrap_or(Type::Other),
+        Type::Path(path) => {
+            path.segments.last().and_then(|segment| segment.args.last()).cloned().unwrap_or(Type::Other)
+        }
         _ => Type::Other,
     }
 }

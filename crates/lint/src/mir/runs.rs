@@ -258,7 +258,6 @@ pub(super) fn by_path(path: &Path<'_>) -> Traits {
     let name = path.tail();
     let module = path.segments.get(1).map_or("", |segment| segment.name);
     match name {
-        "new_display" => return Traits::one("Display"),
         "new_debug" => return Traits::one("Debug"),
         "new_lower_hex" => return Traits::one("LowerHex"),
         "new_upper_hex" => return Traits::one("UpperHex"),
@@ -267,7 +266,7 @@ pub(super) fn by_path(path: &Path<'_>) -> Traits {
         "new_lower_exp" => return Traits::one("LowerExp"),
         "new_upper_exp" => return Traits::one("UpperExp"),
         "new_pointer" => return Traits::one("Pointer"),
-        "panic_display" | "unreachable_display" => return Traits::one("Display"),
+        "new_display" | "panic_display" | "unreachable_display" => return Traits::one("Display"),
         "parse" => return Traits::one("FromStr"),
         "unwrap_or_default" | "take" | "or_default" | "get_or_insert_default" => {
             return Traits::one("Default");

@@ -9,6 +9,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
+use super::hash::Quick;
 use super::head::{Found, Head, Inside};
 use super::index::{Index, Name, Node};
 use super::path::Type;
@@ -25,13 +26,15 @@ pub(super) struct Graph<'a> {
     pub(super) leaves: Vec<Vec<Leaf>>,
     state: Vec<State>,
     calls: Vec<Call>,
-    numbers: HashMap<(Node, Node), u32>,
-    meanings: HashMap<(usize, MentionKind, Word), Rc<Meaning>>,
-    glues: HashMap<Head, Rc<[Node]>>,
-    outputs: HashMap<Node, Rc<[Head]>>,
+    numbers: Quick<(Node, Node), u32>,
+    /// For each call and what meets a want of it, how many of the call's types were handed on, and whether it was generic.
+    handed: Quick<(u32, Node), (usize, bool)>,
+    meanings: Quick<(usize, MentionKind, Word), Rc<Meaning>>,
+    glues: Quick<Head, Rc<[Node]>>,
+    outputs: Quick<Node, Rc<[Head]>>,
     /// For each item whether it may do anything; empty before the rough look.
     may: Vec<bool>,
-    interest: HashMap<Head, bool>,
+    interest: Quick<Head, bool>,
     pub(super) pointers: HashMap<Option<usize>, HashMap<String, Vec<Rc<Meaning>>>>,
     queue: VecDeque<Task>,
 }
@@ -91,12 +94,13 @@ impl<'a> Graph<'a> {
             leaves: vec![Vec::new(); count],
             state: vec![State::default(); count],
             calls: Vec::new(),
-            numbers: HashMap::new(),
-            meanings: HashMap::new(),
-            glues: HashMap::new(),
-            outputs: HashMap::new(),
+            numbers: Quick::default(),
+            handed: Quick::default(),
+            meanings: Quick::default(),
+            glues: Quick::default(),
+            outputs: Quick::default(),
             may: Vec::new(),
-            interest: HashMap::new(),
+            interest: Quick::default(),
             pointers: HashMap::new(),
             queue: VecDeque::new(),
         }
@@ -222,7 +226,12 @@ impl<'a> Graph<'a> {
         let future = Traits::one("Future");
         if !entry.item.value && text.contains("::") {
             let found = self.index.heads.inside(entry.unit, &Type::read(text), Inside::Mentioned);
-            if found.heads.iter().any(|head| self.index.methods.get(head).is_some_and(|methods| methods.iter().any(|method| method.standard.meets(future)))) {
+            if found.heads.iter().any(|head| {
+                self.index
+                    .methods
+                    .get(head)
+                    .is_some_and(|methods| methods.iter().any(|method| method.standard.meets(future)))
+            }) {
                 return found;
             }
         }
@@ -316,7 +325,11 @@ impl<'a> Graph<'a> {
                 number
             }
         };
-        let (Some(call), Some(state)) = (self.calls.get_mut(number as usize), self.state.get(target as usize)) else { return };
+        let (Some(call), Some(state)) =
+            (self.calls.get_mut(number as usize), self.state.get(target as usize))
+        else {
+            return;
+        };
         let from = call.heads.len();
         for head in heads {
             if !call.heads.contains(head) && call.heads.len() < MAX_TYPES {
@@ -330,7 +343,9 @@ impl<'a> Graph<'a> {
         if !state.runs.is_empty() {
             self.queue.push_back(Task::Apply(number, Want::Runs(state.runs), from));
         }
-        self.queue.extend(state.needs.iter().map(|(of, method)| Task::Apply(number, Want::Need(*of, *method), from)));
+        self.queue.extend(
+            state.needs.iter().map(|(of, method)| Task::Apply(number, Want::Need(*of, *method), from)),
+        );
     }
 
     fn want(&mut self, node: Node, runs: Traits) {
@@ -377,13 +392,17 @@ impl<'a> Graph<'a> {
                         targets.extend(self.index.implementors(of, method).map(|(_, node)| node));
                     }
                 }
-                if targets.is_empty() && !heads.is_empty() && self.index.methods_of(&heads, of, method).is_empty() {
+                if targets.is_empty()
+                    && !heads.is_empty()
+                    && self.index.methods_of(&heads, of, method).is_empty()
+                {
                     targets.extend(self.index.default_of(of, method));
                 }
             }
         }
         if told {
-            let mut more: Vec<Head> = new.iter().filter_map(|head| self.index.associated.get(head)).flatten().copied().collect();
+            let mut more: Vec<Head> =
+                new.iter().filter_map(|head| self.index.associated.get(head)).flatten().copied().collect();
             for met in &targets {
                 more.extend(self.output(*met).iter());
             }
@@ -391,7 +410,15 @@ impl<'a> Graph<'a> {
             self.call(caller, target, &more, generic, spot);
         }
         for met in targets {
-            self.call(caller, met, &heads, generic, spot);
+            // Most wants are met by what met one before.
+            let handed = self.handed.entry((number, met)).or_default();
+            let new =
+                if handed.1 == generic { heads.get(handed.0..).unwrap_or(&[]) } else { heads.as_slice() };
+            let first = *handed == (0, false);
+            if !new.is_empty() || first {
+                *handed = (heads.len(), generic);
+                self.call(caller, met, new, generic, spot);
+            }
         }
     }
 
@@ -404,14 +431,32 @@ impl<'a> Graph<'a> {
         if let Some(known) = self.interest.get(&head) {
             return *known;
         }
-        let methods = self.index.methods.get(&head).is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node)));
+        let methods = self
+            .index
+            .methods
+            .get(&head)
+            .is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node)));
         let inside = self.glue(head).iter().any(|node| self.may_do(*node));
-        let methods = methods || self.index.givers.get(&head).is_some_and(|nodes| nodes.iter().any(|node| self.may_do(*node)));
+        let methods = methods
+            || self.index.givers.get(&head).is_some_and(|nodes| nodes.iter().any(|node| self.may_do(*node)));
         let object = self.index.object(head).map(|of| self.index.types_with(of)).unwrap_or_default();
         let associated = self.index.associated.get(&head).is_some_and(|heads| {
-            heads.iter().any(|head| self.index.methods.get(head).is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node))))
+            heads.iter().any(|head| {
+                self.index
+                    .methods
+                    .get(head)
+                    .is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node)))
+            })
         });
-        let found = methods || inside || associated || object.iter().any(|head| self.index.methods.get(head).is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node))));
+        let found = methods
+            || inside
+            || associated
+            || object.iter().any(|head| {
+                self.index
+                    .methods
+                    .get(head)
+                    .is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node)))
+            });
         self.interest.insert(head, found);
         found
     }
@@ -426,7 +471,11 @@ impl<'a> Graph<'a> {
         if let Some(entry) = self.index.entries.get(node as usize).copied()
             && let Some(summary) = summaries.get(entry.unit)
         {
-            found = self.index.heads.inside(entry.unit, &Type::read(summary.text(entry.item.output)), Inside::Mentioned).heads;
+            found = self
+                .index
+                .heads
+                .inside(entry.unit, &Type::read(summary.text(entry.item.output)), Inside::Mentioned)
+                .heads;
             found.retain(|head| self.matters(*head));
         }
         let found: Rc<[Head]> = found.into();
@@ -466,7 +515,12 @@ impl<'a> Graph<'a> {
         };
         for head in heads {
             let methods = self.index.methods.get(&head).into_iter().flatten();
-            targets.extend(methods.filter(|method| method.standard.meets(others)).filter(|method| self.index.is_given(method, among)).map(|method| method.node));
+            targets.extend(
+                methods
+                    .filter(|method| method.standard.meets(others))
+                    .filter(|method| self.index.is_given(method, among))
+                    .map(|method| method.node),
+            );
         }
         if runs.meets(Traits::DROP) {
             targets.extend(self.glue(head).iter());

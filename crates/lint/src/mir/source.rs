@@ -178,9 +178,9 @@ impl<'a> Scan<'a> {
                 if let (Some(other), Some(name)) = (other, self.named_after(at)) {
                     let pair = (self.words.word(name), self.words.word(other));
                     if word == "link_name" {
-                        self.source.renamed.push(pair)
+                        self.source.renamed.push(pair);
                     } else {
-                        self.source.exported.push((pair.1, pair.0))
+                        self.source.exported.push((pair.1, pair.0));
                     }
                 }
             }
@@ -209,7 +209,7 @@ impl<'a> Scan<'a> {
                     || ["}", ";", "]", "{", ")"].iter().any(|sign| self.sign(at - 1, sign))
                     || matches!(self.word(at - 1), Some("unsafe" | "default")) =>
             {
-                self.associated(at)
+                self.associated(at);
             }
             _ => {}
         }

@@ -49,7 +49,8 @@ impl Rough {
 impl Graph<'_> {
     /// Returns for each item whether it may do anything.
     pub(super) fn survey(&mut self) -> Vec<bool> {
-        let mut rough = Rough { items: u32::try_from(self.index.entries.len()).unwrap_or(u32::MAX), ..Rough::default() };
+        let mut rough =
+            Rough { items: u32::try_from(self.index.entries.len()).unwrap_or(u32::MAX), ..Rough::default() };
         for node in 0..rough.items {
             self.look(node, &mut rough);
         }
@@ -99,7 +100,13 @@ impl Graph<'_> {
         for cast in &entry.item.casts {
             match cast.kind {
                 CastKind::Unsize => {
-                    self.hidden(node, unit, &Type::read(summary.text(cast.from)), &Type::read(summary.text(cast.to)), rough);
+                    self.hidden(
+                        node,
+                        unit,
+                        &Type::read(summary.text(cast.from)),
+                        &Type::read(summary.text(cast.to)),
+                        rough,
+                    );
                 }
                 CastKind::Transmute => rough.active.push(node),
                 CastKind::Pointer | CastKind::Raw => {}
@@ -135,8 +142,13 @@ impl Graph<'_> {
             let (number, new) = rough.need(of, method);
             rough.edge(node, number);
             if new {
-                let targets: Vec<Node> =
-                    self.index.implementors(of, method).map(|(_, node)| node).chain(self.index.default_of(of, method).iter().copied()).chain(self.index.for_all(of, method)).collect();
+                let targets: Vec<Node> = self
+                    .index
+                    .implementors(of, method)
+                    .map(|(_, node)| node)
+                    .chain(self.index.default_of(of, method).iter().copied())
+                    .chain(self.index.for_all(of, method))
+                    .collect();
                 for target in targets {
                     rough.edge(number, target);
                 }

@@ -53,13 +53,9 @@ fn a_build_script_reaches_nothing() {
         .env("CARGO_HOME", bench.path("cargo"));
     plain.env("CARGO_TARGET_DIR", bench.path("plain")).env("LINT_TEST_SECRET", "s");
     let said = String::from_utf8_lossy(&plain.output().unwrap().stderr).into_owned();
-    for escape in [
-        "read a file outside",
-        "the credentials",
-        "into the project",
-        "connected",
-        "saw a variable",
-    ] {
+    for escape in
+        ["read a file outside", "the credentials", "into the project", "connected", "saw a variable"]
+    {
         assert!(said.contains(escape), "{escape}: {said}");
     }
     assert!(bench.path("written").exists(), "the script writes, where it can");

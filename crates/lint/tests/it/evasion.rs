@@ -33,7 +33,8 @@ fn nothing_gets_past_the_gate() {
         let name = function["function"].as_str().unwrap();
         let Some(expected) = expected(name) else { continue };
         let uses = function["uses"].as_array().unwrap();
-        let found: BTreeSet<String> = uses.iter().map(|one| one["effect"].as_str().unwrap().to_owned()).collect();
+        let found: BTreeSet<String> =
+            uses.iter().map(|one| one["effect"].as_str().unwrap().to_owned()).collect();
         if !expected.is_subset(&found) {
             missed.push(format!("{name}: {found:?}"));
         } else if found != expected && !TOO_MUCH.iter().any(|(known, _)| name.ends_with(known)) {
@@ -51,7 +52,12 @@ fn nothing_gets_past_the_gate() {
     let holds = |package: &str| {
         let packages = said["packages"].as_array().unwrap();
         let one = packages.iter().find(|one| one["name"] == package).unwrap_or_else(|| panic!("{package}"));
-        one["holds"].as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        one["holds"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one.as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert!(holds("evasion").contains(&"build-script".to_owned()));
     assert!(holds("maker").contains(&"proc-macro".to_owned()));

@@ -295,9 +295,15 @@ impl<'a> Body<'a> {
         let strings =
             place.and_then(base).and_then(|number| self.strings.get(&number).cloned()).unwrap_or_default();
         // Bits that are taken for a function come from nobody who answers for it.
-        let origin = if rest.ends_with("(Transmute)") { Origin::Found } else { place.map_or(Origin::Found, |place| self.origin(place)) };
+        let origin = if rest.ends_with("(Transmute)") {
+            Origin::Found
+        } else {
+            place.map_or(Origin::Found, |place| self.origin(place))
+        };
         self.set(target, origin, strings);
-        if let Some(number) = target.filter(|_| from.contains("std::ptr::NonNull<") || from.contains("core::ptr::NonNull<")) {
+        if let Some(number) =
+            target.filter(|_| from.contains("std::ptr::NonNull<") || from.contains("core::ptr::NonNull<"))
+        {
             self.boxed.insert(number);
         }
         let (to, kind) = rest.rsplit_once(" (")?;
@@ -324,7 +330,9 @@ impl<'a> Body<'a> {
                 .map_or("", |constant| constant.split_once(", val: ").map_or("", |(found, _)| found)),
         };
         // Other changes of bits hide nothing that can be called.
-        if (kind == CastKind::Transmute && !to.contains("fn(")) || (kind == CastKind::Raw && !source.contains("fn(")) {
+        if (kind == CastKind::Transmute && !to.contains("fn("))
+            || (kind == CastKind::Raw && !source.contains("fn("))
+        {
             return Some(());
         }
         let cast = Cast { kind, from: words.word(source), to: words.word(to), spot: here };
@@ -404,9 +412,7 @@ impl<'a> Body<'a> {
 
     fn origin(&self, place: &str) -> Origin {
         match base(place) {
-            Some(number)
-                if place.starts_with("(*_") && place.ends_with(')') && self.is_raw(number) =>
-            {
+            Some(number) if place.starts_with("(*_") && place.ends_with(')') && self.is_raw(number) => {
                 Origin::Raw
             }
             Some(number) if !is_part(place) || (number == 1 && self.captures) => {
@@ -419,7 +425,10 @@ impl<'a> Body<'a> {
     /// Says whether a local is a pointer to a function pointer that did not come out of a box.
     fn is_raw(&self, number: usize) -> bool {
         let found = self.locals.get(number).copied().unwrap_or("");
-        found.starts_with('*') && found.contains("fn(") && !found.contains('<') && !self.boxed.contains(&number)
+        found.starts_with('*')
+            && found.contains("fn(")
+            && !found.contains('<')
+            && !self.boxed.contains(&number)
     }
 
     fn set(&mut self, target: Option<usize>, origin: Origin, strings: Vec<Word>) {
@@ -499,9 +508,14 @@ impl<'a> Body<'a> {
 
 /// Says whether assembly is nothing but a comment: it only keeps the compiler from reordering.
 fn is_comment(text: &str) -> bool {
-    let template = text.strip_prefix("asm!(\"").and_then(|rest| rest.split_once('"')).map_or("?", |(template, _)| template.trim());
+    let template = text
+        .strip_prefix("asm!(\"")
+        .and_then(|rest| rest.split_once('"'))
+        .map_or("?", |(template, _)| template.trim());
     let inside = template.strip_prefix("/*").and_then(|rest| rest.strip_suffix("*/"));
-    template.is_empty() || inside.is_some_and(|inside| !inside.contains("*/")) || (template.starts_with('#') && !template.contains(['\n', ';']) && !template.contains("\\n"))
+    template.is_empty()
+        || inside.is_some_and(|inside| !inside.contains("*/"))
+        || (template.starts_with('#') && !template.contains(['\n', ';']) && !template.contains("\\n"))
 }
 
 /// Finds the end of the place that a call goes through.
