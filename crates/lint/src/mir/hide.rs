@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::head::{Inside, is_standard};
+use super::head::Inside;
 use super::index::{Index, Name, Node};
 use super::path::{Path, Type};
 use super::resolve::Meaning;
@@ -122,7 +122,7 @@ impl Graph<'_> {
     pub(super) fn hide(&mut self, node: Node, unit: usize, from: &Type<'_>, to: &Type<'_>, spot: Spot) {
         let Some(of) = object(to) else { return };
         let found = self.index.heads.inside(unit, from, Inside::Mentioned);
-        if is_standard(of) {
+        if self.index.heads.is_standard(unit, of) {
             // Objects of std's traits are run by std, out of sight: whoever makes one is counted as running it.
             let runs = runs::by_trait(of.tail(), "").with(Traits::DROP);
             self.run(node, &found, runs, spot);

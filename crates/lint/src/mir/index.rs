@@ -163,20 +163,22 @@ impl<'a> Index<'a> {
 
     /// Notes an item outside impls.
     fn outside(&mut self, unit: usize, name: &'a str, node: Node) {
+        let name = name.replace("r#", "");
         let mut back = name.rsplit("::");
-        let last = self.name(back.next().unwrap_or(""));
+        let last = back.next().unwrap_or("").to_owned();
+        let last = self.name(&last);
         if let Some(before) = back.next().filter(|before| !before.is_empty()) {
             let before = self.name(before);
             self.pairs.entry((before, last)).or_default().push(node);
         }
         self.last.entry((unit, last)).or_default().push(node);
-        self.plain.entry((unit, name.to_owned())).or_default().push(node);
+        self.plain.entry((unit, name)).or_default().push(node);
     }
 
     /// Notes an item of an impl.
     fn member(&mut self, unit: usize, summary: &'a Summary, block: &'a Block, node: Node) {
         let Some(entry) = self.entries.get(node as usize).copied() else { return };
-        let name = self.name(entry.name.rsplit("::").next().unwrap_or(""));
+        let name = self.name(entry.name.rsplit("::").next().unwrap_or("").trim_start_matches("r#"));
         let heads = self.subject(unit, summary, block, entry);
         let of_text = block.of.map(|word| Path::read(summary.text(word)));
         let inherent = block.known && block.of.is_none();
@@ -209,7 +211,6 @@ impl<'a> Index<'a> {
                 )
         });
         let standard = match of_tail {
-            Some(_) if own_trait && !written_standard => Traits::NONE,
             Some(tail) => Traits::one(tail),
             None => Traits::with_method(entry.name.rsplit("::").next().unwrap_or("")),
         };
@@ -308,14 +309,10 @@ impl<'a> Index<'a> {
         }
         let written = Type::read(text);
         let Type::Path(path) = written.behind() else {
-            return Some(
-                self.heads
-                    .inside(unit, written.behind(), Inside::Mentioned)
-                    .heads
-                    .into_iter()
-                    .take(1)
-                    .collect(),
-            );
+            return Some(match self.heads.unnamed(written.behind()) {
+                Some(head) => vec![head],
+                None => self.heads.inside(unit, written.behind(), Inside::Mentioned).heads.into_iter().take(1).collect(),
+            });
         };
         // The compiler's own name for the type is better than the one that is written.
         let signature =
@@ -386,7 +383,7 @@ impl<'a> Index<'a> {
             let mut given = Vec::new();
             match &made {
                 Type::Closure(place) => outer.push(self.heads.head(format!("closure:{place}"))),
-                Type::Path(path) if !super::head::is_standard(path) => {
+                Type::Path(path) if !self.heads.is_standard(unit, path) => {
                     outer.extend(&self.heads.named(unit, path).heads);
                     // The path of a variant is that of its type with one more name.
                     let mut shorter = path.clone();

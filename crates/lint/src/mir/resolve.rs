@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::fit::fits;
-use super::head::{Found, Inside, is_projection, is_standard};
+use super::head::{Found, Inside, is_projection};
 use super::index::{Index, Name, Node};
 use super::path::{Path, Qualified, Signature, Type};
 use super::runs::{self, Traits};
@@ -67,7 +67,7 @@ impl Index<'_> {
     fn constant(&mut self, unit: usize, text: &str) -> Rc<Meaning> {
         let (name, arguments) = text.rsplit_once(", [").unwrap_or((text, ""));
         let path = Path::read(name);
-        if is_standard(&path) {
+        if self.heads.is_standard(unit, &path) {
             return Rc::default();
         }
         let list = format!("({})", arguments.strip_suffix(']').unwrap_or(""));
@@ -107,7 +107,7 @@ impl Index<'_> {
             Some(block) if block.of.is_some() => {
                 let Some(of) = &block.of else { return Rc::default() };
                 // A trait of std may be printed by the path of a crate that passes it on, even under another name.
-                let other = if is_standard(of) { None } else { self.standard_path(unit, &of.plain()) };
+                let other = if self.heads.is_standard(unit, of) { None } else { self.standard_path(unit, &of.plain()) };
                 let mut whole = of.clone();
                 if let Some(other) = &other {
                     let args = whole.segments.pop().map(|last| last.args).unwrap_or_default();
@@ -128,16 +128,16 @@ impl Index<'_> {
                             | "ToSocketAddrs"
                             | "CommandExt"
                     );
-                if is_standard(of) || (known && !self.defines_trait(unit, of)) {
+                if self.heads.is_standard(unit, of) || (known && !self.defines_trait(unit, of)) {
                     self.standard_method(unit, path, block, of, types, signature)
                 } else {
                     self.method(unit, path, block, of, types, signature)
                 }
             }
-            _ if is_standard(path) => self.standard(path, types, signature),
+            _ if self.heads.is_standard(unit, path) => self.standard(path, types, signature),
             Some(block) => {
                 if let Type::Path(subject) = block.subject.behind()
-                    && is_standard(subject)
+                    && self.heads.is_standard(unit, subject)
                     && path.segments.len() == 1
                 {
                     let mut whole = subject.clone();
@@ -397,6 +397,9 @@ impl Index<'_> {
         }
         if meaning.targets.is_empty() {
             meaning.targets = self.reached_otherwise(unit, &crates, path, signature);
+        }
+        if meaning.targets.is_empty() && ["std::", "core::", "alloc::"].iter().any(|root| plain.starts_with(root)) {
+            return self.standard(path, meaning.types, signature);
         }
         Rc::new(meaning)
     }

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::head::{Found, Inside, is_standard};
+use super::head::{Found, Inside};
 use super::index::{Name, Node};
 use super::path::Type;
 use super::runs::{self, Traits};
@@ -171,7 +171,7 @@ impl Graph<'_> {
     fn hidden(&mut self, node: Node, unit: usize, from: &Type<'_>, to: &Type<'_>, rough: &mut Rough) {
         let Some(of) = super::hide::object(to) else { return };
         let found = self.index.heads.inside(unit, from, Inside::Mentioned);
-        if is_standard(of) {
+        if self.index.heads.is_standard(unit, of) {
             self.run_roughly(node, &found, runs::by_trait(of.tail(), "").with(Traits::DROP), rough);
             return;
         }
