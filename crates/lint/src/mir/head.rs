@@ -271,6 +271,12 @@ impl<'a> Heads<'a> {
             texts.extend(paths.iter().map(|path| format!("{below}:{path}")));
             return;
         }
+        for below in self.below.get(unit).into_iter().flatten() {
+            if self.declared.get(*below).is_some_and(|declared| declared.contains(tail)) {
+                texts.push(format!("{below}:{tail}"));
+                return;
+            }
+        }
         // A type that no crate knows anything of has no methods of the program either: it is one of std that was passed on.
         texts.push(format!("std:{tail}"));
     }

@@ -53,7 +53,13 @@ impl Graph<'_> {
                     &[],
                 );
             }
-            for meaning in self.behind_pointer(node, unit, text) {
+            let behind = self.behind_pointer(node, unit, text);
+            // What is called as another language calls, and is made nowhere here, is of another language.
+            let foreign = matches!(&Type::read(text), Type::Function(signature) if signature.foreign);
+            if foreign && behind.is_empty() && !self.makes_near(node, &shape(&Type::read(text)).unwrap_or_default()) {
+                self.leaf(node, EffectSet::of(Effect::DynUnresolved), false, "a foreign function pointer", *spot, &[]);
+            }
+            for meaning in behind {
                 self.leaf(node, meaning.effects, meaning.mediated, &meaning.shown, *spot, &[]);
                 self.use_meaning(node, &meaning, *spot);
             }

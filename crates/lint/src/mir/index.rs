@@ -68,6 +68,8 @@ pub(super) struct Index<'a> {
     pub(super) parts: HashMap<Head, Vec<Head>>,
     pub(super) associated: HashMap<Head, Vec<Head>>,
     pub(super) exported: HashMap<&'a str, Vec<Node>>,
+    /// What runs in every program: its allocator, and what the system runs before and after.
+    pub(super) always: Vec<Node>,
     traits: Vec<HashSet<&'a str>>,
     passed: Vec<HashMap<&'a str, Vec<&'a str>>>,
 }
@@ -96,6 +98,7 @@ impl<'a> Index<'a> {
             parts: HashMap::new(),
             associated: HashMap::new(),
             exported: HashMap::new(),
+            always: Vec::new(),
             passed: summaries.iter().map(passed).collect(),
             traits: summaries
                 .iter()
@@ -140,6 +143,13 @@ impl<'a> Index<'a> {
             }
         }
         self.contents(unit, summary);
+        let always: HashSet<&str> = summary.source.always.iter().map(|word| summary.text(*word)).collect();
+        for (name, nodes) in &named {
+            let last = name.rsplit("::").next().unwrap_or("");
+            if always.contains(last) || last.starts_with("__rust_alloc") || last.starts_with("__rust_realloc") || last.starts_with("__rust_dealloc") {
+                self.always.extend(nodes);
+            }
+        }
         for (linked, name) in &summary.source.exported {
             let name = summary.text(*name);
             let nodes = named
@@ -404,6 +414,16 @@ impl<'a> Index<'a> {
                     if *head != outer && !given.contains(head) && !list.contains(head) {
                         list.push(*head);
                     }
+                }
+            }
+        }
+        for (of, subject) in &summary.source.implemented {
+            let (of, Type::Path(subject)) = (Path::read(summary.text(*of)), Type::read(summary.text(*subject)).behind().clone()) else { continue };
+            let of = self.name(of.tail());
+            for head in self.heads.written(unit, "", &subject) {
+                let types = self.with_trait.entry(of).or_default();
+                if !types.contains(&head) {
+                    types.push(head);
                 }
             }
         }

@@ -45,11 +45,22 @@ impl Index<'_> {
         match kind {
             MentionKind::Function => match Type::read(text) {
                 Type::Function(signature) => match &signature.item {
-                    Some(path) => self.path(unit, path, Some(&signature)),
+                    Some(path) => {
+                        let found = self.path(unit, path, Some(&signature));
+                        let mut items = Vec::new();
+                        functions_in_path(path, &mut items);
+                        self.with_items(unit, found, &items)
+                    }
                     None => Rc::default(),
                 },
                 _ => Rc::default(),
             },
+            MentionKind::Held => {
+                let ty = Type::read(text);
+                let mut items = Vec::new();
+                functions_in(&ty, &mut items);
+                self.with_items(unit, Rc::default(), &items)
+            }
             MentionKind::Place => match Path::read(text) {
                 path if path.segments.is_empty() => Rc::default(),
                 path => self.path(unit, &path, None),
@@ -61,6 +72,24 @@ impl Index<'_> {
             MentionKind::Constant => self.constant(unit, text),
             MentionKind::Table => Rc::default(),
         }
+    }
+
+    /// Adds the functions whose own types are named: whoever has a value of such a type can call it.
+    fn with_items(&mut self, unit: usize, found: Rc<Meaning>, items: &[Signature<'_>]) -> Rc<Meaning> {
+        if items.is_empty() {
+            return found;
+        }
+        let mut meaning = Meaning::clone(&found);
+        for signature in items {
+            let Some(path) = &signature.item else { continue };
+            let other = self.path(unit, path, Some(signature));
+            meaning.targets.extend(&other.targets);
+            if meaning.effects.is_empty() {
+                meaning.shown.clone_from(&other.shown);
+            }
+            meaning.effects = meaning.effects.union(other.effects);
+        }
+        Rc::new(meaning)
     }
 
     /// `path, [arguments]`.
@@ -168,6 +197,10 @@ impl Index<'_> {
         if signature.is_some_and(|signature| runs::drops(path, &signature.inputs)) {
             runs = runs.with(Traits::DROP);
         }
+        runs = runs.with(self.objects(&types));
+        if plain.contains("io::Error::") || plain.contains("io::error::Error::") {
+            runs = runs.with(runs::by_trait("Error", ""));
+        }
         let mut effects = catalog::of_path(&plain);
         if path.tail().starts_with("transmute")
             && let Some([from, to]) = path.segments.last().map(|segment| segment.args.as_slice())
@@ -185,6 +218,12 @@ impl Index<'_> {
             runs,
             ..Meaning::default()
         })
+    }
+
+    /// Returns the traits of the objects among some types: what becomes such an object is run by it.
+    fn objects(&self, types: &Found) -> Traits {
+        let names = types.heads.iter().filter_map(|head| self.heads.text(*head).strip_prefix("dyn:std:"));
+        names.fold(Traits::NONE, |runs, name| runs.with(runs::by_trait(name, "")))
     }
 
     /// A method of a trait of the standard library.
@@ -214,6 +253,7 @@ impl Index<'_> {
         }
         if let Some(found) = self.conversion(unit, block, of) {
             meaning.targets = found;
+            meaning.runs = self.objects(&meaning.types);
             return Rc::new(meaning);
         }
         let wanted = (self.name(of.tail()), self.name(method));
@@ -228,7 +268,7 @@ impl Index<'_> {
         }
         self.fitting(&mut meaning.targets, signature);
         if meaning.targets.is_empty() {
-            meaning.runs = runs::by_trait(of.tail(), method);
+            meaning.runs = runs::by_trait(of.tail(), method).with(self.objects(&meaning.types));
             if signature.is_some_and(|signature| runs::drops(path, &signature.inputs)) {
                 meaning.runs = meaning.runs.with(Traits::DROP);
             }
@@ -288,12 +328,15 @@ impl Index<'_> {
         let (of, method) = (self.name(of.tail()), self.name(method));
         let shown = path.tail().to_owned();
         let mut meaning = Meaning { shown, types, ..Meaning::default() };
-        if let Type::Dyn(_) = block.subject.behind() {
-            meaning.targets = self
-                .implementors(of, method)
-                .map(|(_, node)| node)
-                .chain(self.default_of(of, method).iter().copied())
-                .collect();
+        if let Type::Dyn(traits) = block.subject.behind() {
+            // The trait may be implemented for the object type itself.
+            let own = self.heads.inside(unit, block.subject.behind(), Inside::Mentioned);
+            meaning.targets = self.methods_of(&own.heads, of, method);
+            let objects = traits.first().map(Path::tail).map(|tail| self.name(tail));
+            if meaning.targets.is_empty() || objects == Some(of) {
+                let all = self.implementors(of, method).map(|(_, node)| node).chain(self.default_of(of, method).iter().copied());
+                meaning.targets = all.collect();
+            }
             return Rc::new(meaning);
         }
         let subject = self.outermost(unit, block.subject.behind());
@@ -480,6 +523,24 @@ impl Index<'_> {
         let shown = if path.segments.len() > 1 { path.plain() } else { format!("extern {name}") };
         Meaning::by_name(shown, effects)
     }
+}
+
+/// Finds the functions whose own types are in a type.
+fn functions_in<'a>(ty: &Type<'a>, found: &mut Vec<Signature<'a>>) {
+    match ty {
+        Type::Function(signature) if signature.item.is_some() => found.push(Signature::clone(signature)),
+        Type::List(inner) | Type::Pointer(inner) | Type::Reference(inner) => functions_in(inner, found),
+        Type::Path(path) => functions_in_path(path, found),
+        Type::Tuple(items) => items.iter().for_each(|ty| functions_in(ty, found)),
+        _ => {}
+    }
+}
+
+fn functions_in_path<'a>(path: &Path<'a>, found: &mut Vec<Signature<'a>>) {
+    if let Some(block) = &path.qualified {
+        functions_in(&block.subject, found);
+    }
+    path.segments.iter().flat_map(|segment| &segment.args).for_each(|ty| functions_in(ty, found));
 }
 
 /// Returns the last generic argument of a type: of a result its error.

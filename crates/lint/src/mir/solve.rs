@@ -111,8 +111,13 @@ impl<'a> Graph<'a> {
         self.may = self.survey();
         self.interest.clear();
         self.outputs.clear();
+        let always = self.index.always.clone();
         for root in roots {
             self.reach(root);
+            let spot = self.index.entries.get(root as usize).and_then(|entry| entry.item.spot).unwrap_or_default();
+            for node in &always {
+                self.call(root, *node, &[], false, spot);
+            }
         }
         while let Some(task) = self.queue.pop_front() {
             match task {
@@ -483,13 +488,20 @@ impl<'a> Graph<'a> {
         found
     }
 
-    /// Returns the types of a call that matter, with what closures among them give.
+    /// Returns the types of a call that matter, with what closures among them hold and give and what is associated with them.
     pub(super) fn widened(&mut self, heads: &[Head]) -> Vec<Head> {
         let mut list = heads.to_vec();
         let mut at = 0;
         while let Some(head) = list.get(at).copied().filter(|_| list.len() < MAX_TYPES) {
             at += 1;
             let mut more: Vec<Head> = Vec::new();
+            let text = self.index.heads.text(head);
+            // What is associated with a type of std is too far off to be meant.
+            if text.starts_with(|c: char| c.is_ascii_digit()) {
+                more.extend(self.index.associated.get(&head).into_iter().flatten());
+            } else if text.starts_with("closure:") {
+                more.extend(self.index.parts.get(&head).into_iter().flatten());
+            }
             if let Some(place) = self.index.heads.text(head).strip_prefix("closure:") {
                 for node in self.index.closures.get(place).cloned().unwrap_or_default() {
                     more.extend(self.output(node).iter());

@@ -114,7 +114,7 @@ impl Graph<'_> {
         }
         self.futures(node, rough);
         for (called, _) in &entry.item.indirect {
-            if summary.text(*called).starts_with("raw ") {
+            if summary.text(*called).starts_with("raw ") || summary.text(*called).contains("extern ") {
                 rough.active.push(node);
             }
             for meaning in self.behind_pointer(node, unit, summary.text(*called)) {

@@ -468,6 +468,8 @@ impl<'a> Body<'a> {
                         switch,
                         words,
                     );
+                } else if found.contains(" {") && found.contains("fn(") {
+                    self.note(MentionKind::Held, found, here, &[], None, words);
                 }
             } else if let Some(value) = value.strip_prefix("Unevaluated(")
                 && let Some(value) = value.strip_suffix(", None)")
