@@ -238,7 +238,7 @@ impl<'a> Index<'a> {
             && !standard.is_empty()
         {
             for word in of.segments.last().map_or(&[][..], |segment| &segment.args) {
-                self.given(unit, entry, word, &mut given);
+                self.given(unit, module_of(entry.name), word, &mut given);
             }
         }
         let given: std::rc::Rc<[Head]> = given.into();
@@ -264,15 +264,9 @@ impl<'a> Index<'a> {
     }
 
     /// Adds the types of the program in a written type.
-    fn given(&mut self, unit: usize, entry: Entry<'a>, ty: &Type<'_>, given: &mut Vec<Head>) {
+    fn given(&mut self, unit: usize, module: &str, ty: &Type<'_>, given: &mut Vec<Head>) {
         match ty {
             Type::Path(path) => {
-                let module = entry
-                    .name
-                    .split("::<impl at")
-                    .next()
-                    .filter(|module| !module.starts_with('<'))
-                    .unwrap_or("");
                 let heads = self.heads.written(unit, module, path);
                 given.extend(
                     heads
@@ -280,13 +274,13 @@ impl<'a> Index<'a> {
                         .filter(|head| self.heads.text(*head).starts_with(|c: char| c.is_ascii_digit())),
                 );
                 for ty in path.segments.iter().flat_map(|segment| &segment.args) {
-                    self.given(unit, entry, ty, given);
+                    self.given(unit, module, ty, given);
                 }
             }
             Type::List(inner) | Type::Pointer(inner) | Type::Reference(inner) => {
-                self.given(unit, entry, inner, given);
+                self.given(unit, module, inner, given);
             }
-            Type::Tuple(items) => items.iter().for_each(|ty| self.given(unit, entry, ty, given)),
+            Type::Tuple(items) => items.iter().for_each(|ty| self.given(unit, module, ty, given)),
             _ => {}
         }
     }
@@ -433,10 +427,18 @@ impl<'a> Index<'a> {
             else {
                 continue;
             };
-            let Type::Path(found) = found.behind() else { continue };
-            let values = self.heads.written(unit, "", found);
-            for head in self.heads.written(unit, "", &subject) {
-                self.associated.entry(head).or_default().extend(values.iter().copied());
+            let mut values = Vec::new();
+            self.given(unit, "", &found, &mut values);
+            let subjects = self.heads.written(unit, "", &subject);
+            // A name that may mean many types tells nothing of any of them.
+            if values.is_empty() || values.len() > MAX_MEANT || subjects.len() > MAX_MEANT {
+                continue;
+            }
+            for head in subjects {
+                let list = self.associated.entry(head).or_default();
+                list.extend(values.iter().copied());
+                list.sort_unstable();
+                list.dedup();
             }
         }
     }
@@ -587,6 +589,14 @@ fn passed(summary: &Summary) -> HashMap<&str, Vec<&str>> {
         }
     }
     found
+}
+
+/// How many types one written name may mean and still be taken for them.
+const MAX_MEANT: usize = 3;
+
+/// Returns the module that an item of an impl stands in.
+fn module_of(name: &str) -> &str {
+    name.split("::<impl at").next().filter(|module| !module.starts_with('<')).unwrap_or("")
 }
 
 /// Returns the name of the item that a closure, an inner constant or a promoted value belongs to.

@@ -121,6 +121,16 @@ impl Traits {
         names.iter().fold(Self::NONE, |set, name| set.with(Self::one(name)))
     }
 
+    /// Returns the traits that tell one type by another: the items of an iterator, what a future gives.
+    pub(super) fn telling() -> Self {
+        Self::of(&["Iterator", "DoubleEndedIterator", "IntoIterator", "Future", "IntoFuture", "Deref", "DerefMut", "Index"])
+    }
+
+    /// Returns what is in both.
+    pub(super) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// Returns what is in either.
     pub(super) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)

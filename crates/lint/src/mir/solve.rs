@@ -35,6 +35,9 @@ pub(super) struct Graph<'a> {
     /// For each item whether it may do anything; empty before the rough look.
     may: Vec<bool>,
     interest: Quick<Head, bool>,
+    /// The number of each type among those that matter.
+    order: Vec<u32>,
+    ordered: u32,
     pub(super) pointers: HashMap<Option<usize>, HashMap<String, Vec<Rc<Meaning>>>>,
     queue: VecDeque<Task>,
 }
@@ -65,8 +68,25 @@ struct Call {
     caller: Node,
     target: Node,
     heads: Vec<Head>,
+    /// The same types as a set, by the order in which they were found to matter.
+    held: Vec<u64>,
     generic: bool,
     spot: Spot,
+}
+
+impl Call {
+    /// Adds a type; says whether it is new.
+    fn insert(&mut self, bit: u32) -> bool {
+        let (word, mask) = ((bit / 64) as usize, 1 << (bit % 64));
+        if self.held.len() <= word {
+            self.held.resize(word + 1, 0);
+        }
+        self.held.get_mut(word).is_some_and(|word| {
+            let new = *word & mask == 0;
+            *word |= mask;
+            new
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +103,7 @@ enum Task {
 }
 
 /// A call with more types than this is counted with the first ones; printed types never have so many.
-const MAX_TYPES: usize = 96;
+const MAX_TYPES: usize = 512;
 
 impl<'a> Graph<'a> {
     pub(super) fn new(index: Index<'a>) -> Self {
@@ -101,6 +121,8 @@ impl<'a> Graph<'a> {
             outputs: Quick::default(),
             may: Vec::new(),
             interest: Quick::default(),
+            order: Vec::new(),
+            ordered: 0,
             pointers: HashMap::new(),
             queue: VecDeque::new(),
         }
@@ -319,7 +341,7 @@ impl<'a> Graph<'a> {
             None => {
                 let number = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
                 self.numbers.insert((caller, target), number);
-                self.calls.push(Call { caller, target, heads: Vec::new(), generic: false, spot });
+                self.calls.push(Call { caller, target, heads: Vec::new(), held: Vec::new(), generic: false, spot });
                 if let Some(edges) = self.edges.get_mut(caller as usize) {
                     edges.push((target, spot));
                 }
@@ -337,7 +359,19 @@ impl<'a> Graph<'a> {
         };
         let from = call.heads.len();
         for head in heads {
-            if !call.heads.contains(head) && call.heads.len() < MAX_TYPES {
+            let bit = match self.order.get(head.0 as usize) {
+                Some(bit) if *bit != u32::MAX => *bit,
+                _ => {
+                    self.order.resize(self.order.len().max(head.0 as usize + 1), u32::MAX);
+                    let next = self.ordered;
+                    self.ordered += 1;
+                    if let Some(slot) = self.order.get_mut(head.0 as usize) {
+                        *slot = next;
+                    }
+                    next
+                }
+            };
+            if call.heads.len() < MAX_TYPES && call.insert(bit) {
                 call.heads.push(*head);
             }
         }
@@ -378,6 +412,7 @@ impl<'a> Graph<'a> {
         let new = heads.get(from..).unwrap_or(&[]);
         let told = self.state.get(target as usize).is_some_and(|state| state.told);
         let mut targets = Vec::new();
+        let mut telling = Vec::new();
         match want {
             Want::Runs(runs) => {
                 if generic {
@@ -385,6 +420,9 @@ impl<'a> Graph<'a> {
                 }
                 for head in new {
                     targets.extend(self.standard_methods(*head, runs, &heads));
+                    if told {
+                        telling.extend(self.standard_methods(*head, runs.and(Traits::telling()), &heads));
+                    }
                 }
             }
             Want::Need(of, method) => {
@@ -408,8 +446,11 @@ impl<'a> Graph<'a> {
         if told {
             let mut more: Vec<Head> =
                 new.iter().filter_map(|head| self.index.associated.get(head)).flatten().copied().collect();
-            for met in &targets {
-                more.extend(self.output(*met).iter());
+            if let Want::Need(..) = want {
+                telling.clone_from(&targets);
+            }
+            for met in telling {
+                more.extend(self.output(met).iter());
             }
             more.retain(|head| self.matters(*head));
             self.call(caller, target, &more, generic, spot);
