@@ -29,7 +29,7 @@ const TABLE: &[(&str, &[Effect])] = &[
     ("creat creat64 unlink unlinkat remove rename renameat renameat2 mkdir mkdirat rmdir mknod mknodat mkfifo mkfifoat chmod fchmodat lchmod chown lchown fchownat truncate truncate64 \
       link linkat symlink symlinkat utime utimes utimensat futimesat lutimes setxattr lsetxattr removexattr lremovexattr mkstemp mkstemp64 mkostemp mkostemp64 mkstemps mkdtemp tmpfile \
       tmpnam mount umount umount2 chroot pivot_root shm_unlink swapon swapoff quotactl", &[FsWrite]),
-    ("connect sendto sendmsg sendmmsg", &[NetConnect]),
+    ("syslog vsyslog openlog connect sendto sendmsg sendmmsg", &[NetConnect]),
     ("listen accept accept4 recvfrom recvmsg recvmmsg", &[NetListen]),
     ("getaddrinfo gethostbyname gethostbyname2 gethostbyaddr gethostbyname_r getnameinfo getaddrinfo_a res_query res_search res_init res_ninit res_nquery res_nsearch", &[NetDns]),
     ("execl execlp execle execv execve execvp execvpe execveat fexecve fork vfork clone clone3 posix_spawn posix_spawnp system popen daemon forkpty", &[Exec]),
@@ -39,14 +39,14 @@ const TABLE: &[(&str, &[Effect])] = &[
     ("time gettimeofday clock_gettime clock_getres clock times ftime timespec_get mach_absolute_time clock_gettime_nsec_np localtime localtime_r mktime tzset", &[Clock]),
     ("clock_settime settimeofday adjtimex", &[Clock, EnvWrite]),
     ("dlopen dlmopen dlsym dlvsym", &[Dlopen]),
-    ("syscall", &[Syscall]),
+    ("syscall io_uring_setup io_uring_enter io_uring_register", &[Syscall]),
 
     // What works on memory, on what is already open, on this process or thread alone.
     ("memcpy memmove memset memcmp memchr memrchr memmem bcmp bcopy bzero explicit_bzero strlen strnlen strcmp strncmp strcasecmp strncasecmp strcpy strncpy strcat strncat strchr strrchr strstr \
       strdup strndup strtol strtoul strtoll strtoull strtod strtof atoi atol atof strerror strerror_r __xpg_strerror_r strsignal toupper tolower isalpha isdigit isspace isalnum \
       snprintf sprintf vsnprintf printf fprintf puts putchar fputs fputc sscanf qsort bsearch abs labs div rand rand_r srand random srandom drand48", &[]),
     ("malloc calloc realloc free posix_memalign aligned_alloc memalign valloc malloc_usable_size malloc_trim mallopt reallocarray", &[]),
-    ("mmap mmap64 munmap mremap mprotect madvise posix_madvise msync mlock munlock mlockall munlockall mincore brk sbrk memfd_create", &[]),
+    ("mmap mmap64 munmap mremap madvise posix_madvise msync mlock munlock mlockall munlockall mincore brk sbrk memfd_create", &[]),
     ("read write readv writev pread pread64 pwrite pwrite64 preadv pwritev preadv64 pwritev64 lseek lseek64 close close_range closefrom dup dup2 dup3 pipe pipe2 fsync fdatasync sync_file_range \
       fcntl flock lockf fstat fstat64 fstatfs fstatfs64 fstatvfs fstatvfs64 fgetxattr flistxattr readdir readdir64 readdir_r readdir64_r closedir dirfd rewinddir seekdir telldir fread fwrite fclose fflush \
       fgets fgetc getc ungetc fseek fseeko fseeko64 ftell ftello ftello64 rewind feof ferror fileno fdopen setvbuf setbuf getline getdelim getdents getdents64 copy_file_range sendfile sendfile64 splice tee \
@@ -55,13 +55,13 @@ const TABLE: &[(&str, &[Effect])] = &[
     ("socket socketpair shutdown setsockopt getsockopt getsockname getpeername bind recv send htons htonl ntohs ntohl inet_pton inet_ntop inet_addr inet_aton inet_ntoa \
       freeaddrinfo gai_strerror if_nametoindex if_indextoname if_nameindex if_freenameindex getifaddrs freeifaddrs getservbyname getservbyport getprotobyname sockatmark", &[]),
     ("poll ppoll select pselect epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd_read eventfd_write timerfd_create timerfd_settime timerfd_gettime signalfd kqueue \
-      kevent io_uring_setup", &[]),
+      kevent", &[]),
     ("getpid getppid gettid getuid geteuid getgid getegid getresuid getresgid getgroups getpgid getpgrp getsid setsid setpgid setpgrp getpriority getrlimit getrlimit64 getrusage sysconf confstr \
       getpagesize get_nprocs get_nprocs_conf sched_yield sched_getaffinity sched_setaffinity sched_getcpu sched_getscheduler sched_getparam sched_get_priority_max sched_get_priority_min getauxval \
       sysinfo getloadavg personality nice setpriority setrlimit setrlimit64 prlimit prlimit64 prctl getcpu membarrier getdtablesize issetugid", &[]),
-    ("exit _exit _Exit quick_exit abort atexit at_quick_exit on_exit __cxa_atexit __cxa_thread_atexit_impl wait waitpid waitid wait3 wait4 kill killpg tgkill raise pause alarm ualarm setitimer getitimer \
+    ("exit _exit _Exit quick_exit abort atexit at_quick_exit on_exit __cxa_atexit __cxa_thread_atexit_impl wait waitpid waitid wait3 wait4 raise pause alarm ualarm setitimer getitimer \
       timer_create timer_settime timer_gettime timer_delete signal sigaction sigprocmask sigemptyset sigfillset sigaddset sigdelset sigismember sigpending sigsuspend sigaltstack sigwait sigwaitinfo sigtimedwait \
-      sleep usleep nanosleep clock_nanosleep setjmp longjmp pidfd_open pidfd_send_signal", &[]),
+      sleep usleep nanosleep clock_nanosleep pidfd_open", &[]),
     ("pthread_create pthread_join pthread_detach pthread_self pthread_equal pthread_exit pthread_cancel pthread_kill pthread_sigmask pthread_atfork pthread_once pthread_key_create pthread_key_delete \
       pthread_getspecific pthread_setspecific pthread_mutex_init pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_mutex_destroy pthread_mutexattr_init pthread_mutexattr_settype \
       pthread_mutexattr_destroy pthread_cond_init pthread_cond_wait pthread_cond_timedwait pthread_cond_signal pthread_cond_broadcast pthread_cond_destroy pthread_condattr_init pthread_condattr_setclock \
@@ -69,7 +69,7 @@ const TABLE: &[(&str, &[Effect])] = &[
       pthread_attr_getstack pthread_attr_setdetachstate pthread_getattr_np pthread_setname_np pthread_getname_np pthread_setaffinity_np pthread_getaffinity_np pthread_threadid_np \
       sem_init sem_destroy sem_wait sem_trywait sem_timedwait sem_post", &[]),
     ("__errno_location __error errno dlclose dlerror dladdr dl_iterate_phdr setlocale localeconv nl_langinfo newlocale uselocale freelocale gmtime gmtime_r timegm difftime asctime ctime_r strftime strptime \
-      optarg optind opterr stdin stdout stderr program_invocation_name __libc_current_sigrtmin __libc_current_sigrtmax backtrace backtrace_symbols syslog openlog closelog setlogmask \
+      optarg optind opterr stdin stdout stderr program_invocation_name __libc_current_sigrtmin __libc_current_sigrtmax backtrace backtrace_symbols closelog setlogmask \
       WIFEXITED WEXITSTATUS WIFSIGNALED WTERMSIG WIFSTOPPED WSTOPSIG WCOREDUMP WIFCONTINUED FD_SET FD_CLR FD_ISSET FD_ZERO CMSG_FIRSTHDR CMSG_NXTHDR CMSG_DATA CMSG_SPACE CMSG_LEN CMSG_ALIGN \
       CPU_SET CPU_CLR CPU_ISSET CPU_ZERO CPU_COUNT CPU_EQUAL CPU_ALLOC_SIZE major minor makedev", &[]),
     ("sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p pow sqrt cbrt hypot fabs fmod fmin fmax floor ceil round trunc rint nearbyint ldexp frexp modf \

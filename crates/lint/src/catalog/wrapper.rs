@@ -61,10 +61,11 @@ const TABLE: &[(&str, &str, &[Effect])] = &[
     ("process", "chroot pivot_root", &[FsWrite]),
     ("process", "execveat kernel_fork", &[Exec]),
     ("runtime", "execve execveat kernel_fork", &[Exec]),
+    ("io_uring", "*", &[Effect::Syscall]),
     ("rand", "getrandom", &[Random]),
     ("time", "clock_gettime clock_gettime_dynamic clock_getres now", &[Clock]),
     ("time", "clock_settime", &[Clock, EnvWrite]),
-    ("fs io net event pipe mm thread process termios stdio pty param rand time system runtime shm io_uring ffi path fd", "*", &[]),
+    ("fs io net event pipe mm thread process termios stdio pty param rand time system runtime shm ffi path fd", "*", &[]),
 ];
 
 #[cfg(test)]

@@ -58,8 +58,8 @@ pub(super) struct Heads<'a> {
 
 const STANDARD: &[&str] = &["std", "core", "alloc", "proc_macro", "test"];
 
-/// Says whether a path is one of the standard library.
-pub(super) fn is_standard(path: &Path<'_>) -> bool {
+/// Says whether a path looks like one of the standard library.
+fn looks_standard(path: &Path<'_>) -> bool {
     path.segments.len() > 1 && path.segments.first().is_some_and(|first| STANDARD.contains(&first.name))
 }
 
@@ -82,11 +82,13 @@ impl<'a> Heads<'a> {
             for (name, number) in &unit.externs {
                 names.entry(name).or_default().push(*number);
             }
-            for number in unit.externs.iter().map(|(_, number)| number).chain(below.iter().skip(1)) {
+            // All direct dependencies of a name are meant by it; they hide other versions further down.
+            let direct: Vec<usize> = unit.externs.iter().map(|(_, number)| *number).collect();
+            for number in direct.iter().chain(below.iter().skip(1)) {
                 let Some(other) = units.get(*number) else { continue };
                 let list = names.entry(other.name.as_str()).or_default();
-                // A direct dependency hides another version of it further down.
-                if !list.contains(number) && !unit.externs.iter().any(|(_, direct)| list.contains(direct)) {
+                let hidden = !direct.contains(number) && list.iter().any(|known| direct.contains(known));
+                if !list.contains(number) && !hidden {
                     list.push(*number);
                 }
             }
@@ -145,7 +147,9 @@ impl<'a> Heads<'a> {
         let mut found = Vec::new();
         for word in words {
             paths_in(&Type::read(summary.text(word)), &mut |path| {
-                if !is_projection(path) && !is_standard(path) {
+                let first = path.segments.first().map_or("", |first| first.name);
+                let hidden = modules.contains(first) || self.crates.get(unit).is_some_and(|crates| crates.contains_key(first));
+                if !is_projection(path) && (!looks_standard(path) || hidden) {
                     found.push(path.plain());
                 }
             });
@@ -172,6 +176,16 @@ impl<'a> Heads<'a> {
             *slot = declared;
             *module_slot = modules;
         }
+    }
+
+    /// Says whether a path, as a crate prints it, is one of the standard library: a module of its own or a dependency may have the
+    /// same name, and then that is meant where it has such a thing.
+    pub(super) fn is_standard(&self, unit: usize, path: &Path<'_>) -> bool {
+        looks_standard(path) && !self.hides_standard(unit, path.segments.first().map_or("", |first| first.name))
+    }
+
+    fn hides_standard(&self, unit: usize, first: &str) -> bool {
+        self.has_module(unit, first) || !self.crates(unit, first).is_empty()
     }
 
     /// Returns the number of a head by its text.
@@ -212,7 +226,7 @@ impl<'a> Heads<'a> {
     }
 
     fn look(&mut self, unit: usize, path: &Path<'_>, plain: &str) -> Named {
-        if is_standard(path) {
+        if self.is_standard(unit, path) {
             let head = self.head(format!("std:{}", path.tail()));
             return Named { heads: vec![head], parameter: false };
         }
@@ -234,8 +248,13 @@ impl<'a> Heads<'a> {
                 self.in_crate(other, rest, path.tail(), &mut texts);
             }
         }
+        if texts.is_empty() && looks_standard(path) {
+            texts.push(format!("std:{}", path.tail()));
+        }
         if texts.is_empty() {
-            texts.push(format!("{unit}:{plain}"));
+            let declared = self.declared.get(unit).is_some_and(|declared| declared.contains(path.tail()));
+            // A type that is only ever named in passing is known by its last name alone, as headers write it.
+            texts.push(if declared { format!("{unit}:{}", path.tail()) } else { format!("{unit}:{plain}") });
         }
         let heads = texts.into_iter().map(|text| self.head(text)).collect();
         Named { heads, parameter: false }
@@ -251,6 +270,12 @@ impl<'a> Heads<'a> {
             let Some(paths) = self.tails.get(*below).and_then(|tails| tails.get(tail)) else { continue };
             texts.extend(paths.iter().map(|path| format!("{below}:{path}")));
             return;
+        }
+        for below in self.below.get(unit).into_iter().flatten() {
+            if self.declared.get(*below).is_some_and(|declared| declared.contains(tail)) {
+                texts.push(format!("{below}:{tail}"));
+                return;
+            }
         }
         // A type that no crate knows anything of has no methods of the program either: it is one of std that was passed on.
         texts.push(format!("std:{tail}"));
@@ -269,6 +294,9 @@ impl<'a> Heads<'a> {
         }
         if !own.is_empty() {
             return own.into_iter().map(|path| self.head(format!("{unit}:{path}"))).collect();
+        }
+        if self.declared.get(unit).is_some_and(|declared| declared.contains(tail)) {
+            return vec![self.head(format!("{unit}:{tail}"))];
         }
         let mut texts = Vec::new();
         for below in self.below.get(unit).into_iter().flatten().skip(1) {
@@ -296,21 +324,29 @@ impl<'a> Heads<'a> {
             Type::Closure(place) => found.heads.push(self.head(format!("closure:{place}"))),
             Type::Dyn(traits) => {
                 if let Some(first) = traits.first() {
-                    let root = if is_standard(first) { "std:" } else { "" };
+                    let root = if self.is_standard(unit, first) { "std:" } else { "" };
                     found.heads.push(self.head(format!("dyn:{root}{}", first.tail())));
                     self.arguments(unit, first, Inside::Mentioned, found);
                 }
             }
             Type::Function(signature) => {
+                found.heads.extend(self.unnamed(ty));
                 if let Some(item) = &signature.item {
                     self.arguments(unit, item, Inside::Mentioned, found);
+                    // Whoever calls it gets what it gives, a constructor its type.
+                    if let Some(output) = &signature.output {
+                        self.collect(unit, output, Inside::Mentioned, found);
+                    }
                 }
             }
-            Type::List(inner) => self.collect(unit, inner, which, found),
+            Type::List(inner) => {
+                found.heads.extend(self.unnamed(ty));
+                self.collect(unit, inner, which, found);
+            }
             Type::Opaque(_) => found.generic = true,
             Type::Other => {}
-            Type::Path(path) if path.qualified.is_some() => {
-                self.arguments(unit, path, Inside::Mentioned, found)
+            Type::Path(path) if is_projection(path) => {
+                self.arguments(unit, path, Inside::Mentioned, found);
             }
             Type::Path(path) => {
                 let named = self.named(unit, path);
@@ -334,15 +370,29 @@ impl<'a> Heads<'a> {
             }
             Type::Pointer(inner) | Type::Reference(inner) => {
                 if which == Inside::Mentioned {
+                    found.heads.extend(self.unnamed(ty));
                     self.collect(unit, inner, which, found);
                 }
             }
             Type::Tuple(items) => {
+                found.heads.extend(self.unnamed(ty));
                 for item in items {
                     self.collect(unit, item, which, found);
                 }
             }
         }
+    }
+
+    /// Returns the head of a type that has no name.
+    pub(super) fn unnamed(&mut self, ty: &Type<'_>) -> Option<Head> {
+        let text = match ty {
+            Type::Function(signature) if signature.item.is_none() => "fn",
+            Type::List(_) => "[]",
+            Type::Pointer(_) => "*",
+            Type::Tuple(_) => "()",
+            _ => return None,
+        };
+        Some(self.head(text.to_owned()))
     }
 
     /// Adds the types in everything that stands in angle brackets in a path.
@@ -371,7 +421,7 @@ fn paths_in(ty: &Type<'_>, take: &mut impl FnMut(&Path<'_>)) {
             }
         }
         Type::Function(signature) => {
-            signature.inputs.iter().chain(&signature.output).for_each(|ty| paths_in(ty, take))
+            signature.inputs.iter().chain(&signature.output).for_each(|ty| paths_in(ty, take));
         }
         Type::List(inner) | Type::Pointer(inner) | Type::Reference(inner) => paths_in(inner, take),
         Type::Path(path) => {

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::head::{Inside, is_standard};
+use super::head::Inside;
 use super::index::{Index, Name, Node};
 use super::path::{Path, Type};
 use super::resolve::Meaning;
 use super::runs::{self, Traits};
 use super::solve::Graph;
-use super::summary::{CastKind, Item, MentionKind, Spot};
+use super::summary::{Cast, CastKind, Item, MentionKind, Spot, Summary};
 use crate::{Effect, EffectSet};
 
 /// How many items are looked at for the maker of a pointer.
@@ -27,7 +27,7 @@ impl Graph<'_> {
                 CastKind::Transmute => {
                     let made = shape(&to).is_some() && shape(&from).is_none();
                     let used = !item.indirect.is_empty() || summary.text(item.output).contains("fn(");
-                    if made && used && !item.value && !self.keeps_addresses(unit) {
+                    if made && used && !item.value && !self.keeps_address_near(node) {
                         self.leaf(
                             node,
                             EffectSet::of(Effect::DynUnresolved),
@@ -53,7 +53,13 @@ impl Graph<'_> {
                     &[],
                 );
             }
-            for meaning in self.behind_pointer(node, unit, text) {
+            let behind = self.behind_pointer(node, unit, text);
+            // What is called as another language calls, and is made nowhere here, is of another language.
+            let foreign = matches!(&Type::read(text), Type::Function(signature) if signature.foreign);
+            if foreign && behind.is_empty() && !self.makes_near(node, &shape(&Type::read(text)).unwrap_or_default()) {
+                self.leaf(node, EffectSet::of(Effect::DynUnresolved), false, "a foreign function pointer", *spot, &[]);
+            }
+            for meaning in behind {
                 self.leaf(node, meaning.effects, meaning.mediated, &meaning.shown, *spot, &[]);
                 self.use_meaning(node, &meaning, *spot);
             }
@@ -79,6 +85,17 @@ impl Graph<'_> {
 
     /// Says whether an item, what encloses it, or something that these call makes a pointer of a shape.
     fn makes_near(&mut self, node: Node, wanted: &str) -> bool {
+        self.is_near(node, |cast, summary| match cast.kind {
+            CastKind::Pointer | CastKind::Unsize => {
+                shape(&Type::read(summary.text(cast.to))).is_some_and(|found| found == wanted)
+            }
+            CastKind::Transmute => true,
+            CastKind::Raw => false,
+        })
+    }
+
+    /// Says whether an item, what encloses it, or something that these call has a cast.
+    fn is_near(&mut self, node: Node, fits: impl Fn(&Cast, &Summary) -> bool) -> bool {
         let mut outermost = node;
         while let Some(parent) = self.index.parents.get(&outermost) {
             outermost = *parent;
@@ -90,11 +107,7 @@ impl Graph<'_> {
             let Some(entry) = self.index.entries.get(next as usize).copied() else { continue };
             let summaries = self.index.summaries;
             let Some(summary) = summaries.get(entry.unit) else { continue };
-            let made = entry.item.casts.iter().any(|cast| match cast.kind {
-                CastKind::Pointer | CastKind::Unsize => shape(&Type::read(summary.text(cast.to))).is_some_and(|found| found == wanted),
-                CastKind::Transmute => true,
-                CastKind::Raw => false,
-            });
+            let made = entry.item.casts.iter().any(|cast| fits(cast, summary));
             if made {
                 return true;
             }
@@ -115,12 +128,15 @@ impl Graph<'_> {
     pub(super) fn hide(&mut self, node: Node, unit: usize, from: &Type<'_>, to: &Type<'_>, spot: Spot) {
         let Some(of) = object(to) else { return };
         let found = self.index.heads.inside(unit, from, Inside::Mentioned);
-        if is_standard(of) {
+        if self.index.heads.is_standard(unit, of) {
             // Objects of std's traits are run by std, out of sight: whoever makes one is counted as running it.
             let runs = runs::by_trait(of.tail(), "").with(Traits::DROP);
             self.run(node, &found, runs, spot);
             return;
         }
+        // Whoever gets the object drops it without knowing what it is.
+        let owned = self.index.heads.inside(unit, from, Inside::Owned);
+        self.run(node, &owned, Traits::DROP, spot);
         // Calls of an object of the program's traits are found where they are made, but not with which types it was made.
         if found.heads.len() > 1 || found.generic {
             let name = self.index.name(of.tail());
@@ -136,10 +152,9 @@ impl Graph<'_> {
         }
     }
 
-    /// Says whether a crate keeps functions as plain addresses, which is where an address that becomes a function comes from.
-    pub(super) fn keeps_addresses(&self, unit: usize) -> bool {
-        let items = self.index.summaries.get(unit).map_or(&[][..], |summary| &summary.items);
-        items.iter().flat_map(|item| &item.casts).any(|cast| cast.kind == CastKind::Raw)
+    /// Says whether a function becomes a plain address near an item, which is where an address that becomes a function comes from.
+    pub(super) fn keeps_address_near(&mut self, node: Node) -> bool {
+        self.is_near(node, |cast, _| cast.kind == CastKind::Raw)
     }
 
     /// Returns what becomes a pointer or an object of a shape, in one crate or in all of the tool's own.

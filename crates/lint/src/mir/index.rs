@@ -15,6 +15,9 @@ pub(super) type Node = u32;
 /// A name, by its number.
 pub(super) type Name = u32;
 
+/// A trait, absent if it could not be read, and a method.
+type Wanted = (Option<Name>, Name);
+
 /// An item with its crate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry<'a> {
@@ -52,8 +55,8 @@ pub(super) struct Index<'a> {
     last: HashMap<(usize, Name), Vec<Node>>,
     pub(super) inherent: HashMap<(Head, Name), Vec<Node>>,
     pub(super) methods: HashMap<Head, Vec<Method>>,
-    by_trait: HashMap<(Option<Name>, Name), Vec<(Head, Node)>>,
-    blanket: HashMap<(Option<Name>, Name), Vec<Node>>,
+    by_trait: HashMap<Wanted, Vec<(Head, Node)>>,
+    blanket: HashMap<Wanted, Vec<Node>>,
     with_trait: HashMap<Name, Vec<Head>>,
     /// The methods that a type in the arguments of a trait leads to.
     pub(super) givers: HashMap<Head, Vec<Node>>,
@@ -65,6 +68,8 @@ pub(super) struct Index<'a> {
     pub(super) parts: HashMap<Head, Vec<Head>>,
     pub(super) associated: HashMap<Head, Vec<Head>>,
     pub(super) exported: HashMap<&'a str, Vec<Node>>,
+    /// What runs in every program: its allocator, and what the system runs before and after.
+    pub(super) always: Vec<Node>,
     traits: Vec<HashSet<&'a str>>,
     passed: Vec<HashMap<&'a str, Vec<&'a str>>>,
 }
@@ -93,6 +98,7 @@ impl<'a> Index<'a> {
             parts: HashMap::new(),
             associated: HashMap::new(),
             exported: HashMap::new(),
+            always: Vec::new(),
             passed: summaries.iter().map(passed).collect(),
             traits: summaries
                 .iter()
@@ -137,6 +143,13 @@ impl<'a> Index<'a> {
             }
         }
         self.contents(unit, summary);
+        let always: HashSet<&str> = summary.source.always.iter().map(|word| summary.text(*word)).collect();
+        for (name, nodes) in &named {
+            let last = name.rsplit("::").next().unwrap_or("");
+            if always.contains(last) || last.starts_with("__rust_alloc") || last.starts_with("__rust_realloc") || last.starts_with("__rust_dealloc") {
+                self.always.extend(nodes);
+            }
+        }
         for (linked, name) in &summary.source.exported {
             let name = summary.text(*name);
             let nodes = named
@@ -160,27 +173,30 @@ impl<'a> Index<'a> {
 
     /// Notes an item outside impls.
     fn outside(&mut self, unit: usize, name: &'a str, node: Node) {
+        let name = name.replace("r#", "");
         let mut back = name.rsplit("::");
-        let last = self.name(back.next().unwrap_or(""));
+        let last = back.next().unwrap_or("").to_owned();
+        let last = self.name(&last);
         if let Some(before) = back.next().filter(|before| !before.is_empty()) {
             let before = self.name(before);
             self.pairs.entry((before, last)).or_default().push(node);
         }
         self.last.entry((unit, last)).or_default().push(node);
-        self.plain.entry((unit, name.to_owned())).or_default().push(node);
+        self.plain.entry((unit, name)).or_default().push(node);
     }
 
     /// Notes an item of an impl.
     fn member(&mut self, unit: usize, summary: &'a Summary, block: &'a Block, node: Node) {
         let Some(entry) = self.entries.get(node as usize).copied() else { return };
-        let name = self.name(entry.name.rsplit("::").next().unwrap_or(""));
+        let name = self.name(entry.name.rsplit("::").next().unwrap_or("").trim_start_matches("r#"));
         let heads = self.subject(unit, summary, block, entry);
         let of_text = block.of.map(|word| Path::read(summary.text(word)));
         let inherent = block.known && block.of.is_none();
         let of_tail = of_text.as_ref().map(Path::tail);
         let of = of_tail.map(|tail| self.name(tail));
         let own = |head: &&Head| self.heads.text(**head).starts_with(&format!("{unit}:"));
-        if let Some(head) = heads.as_ref().and_then(|heads| heads.iter().find(own).or_else(|| heads.first())) {
+        if let Some(head) = heads.as_ref().and_then(|heads| heads.iter().find(own).or_else(|| heads.first()))
+        {
             self.subjects.insert(node, (*head, of_tail));
         }
         if block.known && block.subject.is_none() {
@@ -205,7 +221,6 @@ impl<'a> Index<'a> {
                 )
         });
         let standard = match of_tail {
-            Some(_) if own_trait && !written_standard => Traits::NONE,
             Some(tail) => Traits::one(tail),
             None => Traits::with_method(entry.name.rsplit("::").next().unwrap_or("")),
         };
@@ -223,7 +238,7 @@ impl<'a> Index<'a> {
             && !standard.is_empty()
         {
             for word in of.segments.last().map_or(&[][..], |segment| &segment.args) {
-                self.given(unit, entry, word, &mut given);
+                self.given(unit, module_of(entry.name), word, &mut given);
             }
         }
         let given: std::rc::Rc<[Head]> = given.into();
@@ -249,18 +264,23 @@ impl<'a> Index<'a> {
     }
 
     /// Adds the types of the program in a written type.
-    fn given(&mut self, unit: usize, entry: Entry<'a>, ty: &Type<'_>, given: &mut Vec<Head>) {
+    fn given(&mut self, unit: usize, module: &str, ty: &Type<'_>, given: &mut Vec<Head>) {
         match ty {
             Type::Path(path) => {
-                let module = entry.name.split("::<impl at").next().filter(|module| !module.starts_with('<')).unwrap_or("");
                 let heads = self.heads.written(unit, module, path);
-                given.extend(heads.into_iter().filter(|head| self.heads.text(*head).starts_with(|c: char| c.is_ascii_digit())));
+                given.extend(
+                    heads
+                        .into_iter()
+                        .filter(|head| self.heads.text(*head).starts_with(|c: char| c.is_ascii_digit())),
+                );
                 for ty in path.segments.iter().flat_map(|segment| &segment.args) {
-                    self.given(unit, entry, ty, given);
+                    self.given(unit, module, ty, given);
                 }
             }
-            Type::List(inner) | Type::Pointer(inner) | Type::Reference(inner) => self.given(unit, entry, inner, given),
-            Type::Tuple(items) => items.iter().for_each(|ty| self.given(unit, entry, ty, given)),
+            Type::List(inner) | Type::Pointer(inner) | Type::Reference(inner) => {
+                self.given(unit, module, inner, given);
+            }
+            Type::Tuple(items) => items.iter().for_each(|ty| self.given(unit, module, ty, given)),
             _ => {}
         }
     }
@@ -293,14 +313,10 @@ impl<'a> Index<'a> {
         }
         let written = Type::read(text);
         let Type::Path(path) = written.behind() else {
-            return Some(
-                self.heads
-                    .inside(unit, written.behind(), Inside::Mentioned)
-                    .heads
-                    .into_iter()
-                    .take(1)
-                    .collect(),
-            );
+            return Some(match self.heads.unnamed(written.behind()) {
+                Some(head) => vec![head],
+                None => self.heads.inside(unit, written.behind(), Inside::Mentioned).heads.into_iter().take(1).collect(),
+            });
         };
         // The compiler's own name for the type is better than the one that is written.
         let signature =
@@ -350,12 +366,17 @@ impl<'a> Index<'a> {
             }
             return Some(self.heads.inside(unit, &ty, Inside::Mentioned).heads);
         }
-        let mut heads =
-            self.heads.inside(unit, &Type::read(summary.text(entry.item.output)), Inside::Mentioned).heads;
-        for word in &entry.item.inputs {
-            heads.extend(self.heads.inside(unit, &Type::read(summary.text(*word)), Inside::Mentioned).heads);
+        // Without a receiver it is one of the crate's own types in what it gives or takes; if there is none, it may be any type.
+        let own = format!("{unit}:");
+        for word in [&entry.item.output].into_iter().chain(&entry.item.inputs) {
+            let mut heads =
+                self.heads.inside(unit, &Type::read(summary.text(*word)), Inside::Mentioned).heads;
+            heads.retain(|head| self.heads.text(*head).starts_with(&own));
+            if !heads.is_empty() {
+                return Some(heads);
+            }
         }
-        Some(heads)
+        None
     }
 
     /// Notes what the types of a crate are made of.
@@ -366,7 +387,7 @@ impl<'a> Index<'a> {
             let mut given = Vec::new();
             match &made {
                 Type::Closure(place) => outer.push(self.heads.head(format!("closure:{place}"))),
-                Type::Path(path) if !super::head::is_standard(path) => {
+                Type::Path(path) if !self.heads.is_standard(unit, path) => {
                     outer.extend(&self.heads.named(unit, path).heads);
                     // The path of a variant is that of its type with one more name.
                     let mut shorter = path.clone();
@@ -390,16 +411,34 @@ impl<'a> Index<'a> {
                 }
             }
         }
+        for (of, subject) in &summary.source.implemented {
+            let (of, Type::Path(subject)) = (Path::read(summary.text(*of)), Type::read(summary.text(*subject)).behind().clone()) else { continue };
+            let of = self.name(of.tail());
+            for head in self.heads.written(unit, "", &subject) {
+                let types = self.with_trait.entry(of).or_default();
+                if !types.contains(&head) {
+                    types.push(head);
+                }
+            }
+        }
         for (subject, found) in &summary.source.associated {
             let (Type::Path(subject), found) =
                 (Type::read(summary.text(*subject)).behind().clone(), Type::read(summary.text(*found)))
             else {
                 continue;
             };
-            let Type::Path(found) = found.behind() else { continue };
-            let values = self.heads.written(unit, "", found);
-            for head in self.heads.written(unit, "", &subject) {
-                self.associated.entry(head).or_default().extend(values.iter().copied());
+            let mut values = Vec::new();
+            self.given(unit, "", &found, &mut values);
+            let subjects = self.heads.written(unit, "", &subject);
+            // A name that may mean many types tells nothing of any of them.
+            if values.is_empty() || values.len() > MAX_MEANT || subjects.len() > MAX_MEANT {
+                continue;
+            }
+            for head in subjects {
+                let list = self.associated.entry(head).or_default();
+                list.extend(values.iter().copied());
+                list.sort_unstable();
+                list.dedup();
             }
         }
     }
@@ -411,15 +450,26 @@ impl<'a> Index<'a> {
         let Some(passed) = self.passed.get(unit) else { return found };
         let names: Vec<&str> = rest.split("::").collect();
         for (at, name) in names.iter().enumerate() {
-            let after = |at: usize| names.get(at..).unwrap_or(&[]).iter().fold(String::new(), |text, name| text + "::" + name);
+            let after = |at: usize| {
+                names.get(at..).unwrap_or(&[]).iter().fold(String::new(), |text, name| text + "::" + name)
+            };
             let named = passed.get(name).into_iter().flatten().map(|path| format!("{path}{}", after(at + 1)));
+            // Of everything that std has below a path, only what is known to matter is worth a guess.
             let all = passed.get("*").into_iter().flatten().map(|path| format!("{path}{}", after(at)));
+            let all = all.filter(|path| {
+                let standard = ["std::", "core::", "alloc::"].iter().any(|root| path.starts_with(root));
+                !standard
+                    || !crate::catalog::of_path(path).is_empty()
+                    || !Traits::one(path.rsplit("::").next().unwrap_or("")).is_empty()
+            });
             for path in named.chain(all) {
                 let Some((first, below)) = path.split_once("::") else { continue };
                 match first {
                     "std" | "core" | "alloc" => found.push((None, path)),
                     "crate" | "self" | "super" => {}
-                    _ => found.extend(self.heads.crates(unit, first).iter().map(|unit| (Some(*unit), below.to_owned()))),
+                    _ => found.extend(
+                        self.heads.crates(unit, first).iter().map(|unit| (Some(*unit), below.to_owned())),
+                    ),
                 }
             }
         }
@@ -429,7 +479,8 @@ impl<'a> Index<'a> {
     /// Returns the path of the standard library that a path means, by whatever other path it is reached.
     pub(super) fn standard_path(&self, unit: usize, plain: &str) -> Option<String> {
         let (first, rest) = plain.split_once("::")?;
-        let mut open: Vec<(usize, String)> = self.heads.crates(unit, first).iter().map(|unit| (*unit, rest.to_owned())).collect();
+        let mut open: Vec<(usize, String)> =
+            self.heads.crates(unit, first).iter().map(|unit| (*unit, rest.to_owned())).collect();
         let mut seen = HashSet::new();
         while let Some((unit, rest)) = open.pop() {
             if !seen.insert((unit, rest.clone())) || seen.len() > 64 {
@@ -452,7 +503,10 @@ impl<'a> Index<'a> {
         let starts = self.heads.crates(unit, first);
         let own = [unit];
         let starts = if path.segments.len() > 1 && !starts.is_empty() { starts } else { &own[..] };
-        starts.iter().flat_map(|unit| self.heads.below.get(*unit).into_iter().flatten()).any(|unit| self.traits.get(*unit).is_some_and(|traits| traits.contains(tail)))
+        starts
+            .iter()
+            .flat_map(|unit| self.heads.below.get(*unit).into_iter().flatten())
+            .any(|unit| self.traits.get(*unit).is_some_and(|traits| traits.contains(tail)))
     }
 
     /// Returns the number of a name.
@@ -527,9 +581,22 @@ impl<'a> Index<'a> {
 fn passed(summary: &Summary) -> HashMap<&str, Vec<&str>> {
     let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
     for (name, path) in &summary.source.passed {
-        found.entry(summary.text(*name)).or_default().push(summary.text(*path));
+        let (name, path) = (summary.text(*name), summary.text(*path));
+        found.entry(name).or_default().push(path);
+        // The compiler prints some under the name they had before.
+        if let Some(before) = path.rsplit("::").next().filter(|before| name != "*" && *before != name) {
+            found.entry(before).or_default().push(path);
+        }
     }
     found
+}
+
+/// How many types one written name may mean and still be taken for them.
+const MAX_MEANT: usize = 3;
+
+/// Returns the module that an item of an impl stands in.
+fn module_of(name: &str) -> &str {
+    name.split("::<impl at").next().filter(|module| !module.starts_with('<')).unwrap_or("")
 }
 
 /// Returns the name of the item that a closure, an inner constant or a promoted value belongs to.

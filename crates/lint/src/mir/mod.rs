@@ -9,6 +9,7 @@
 //! of scope runs the `Drop` of everything inside it; a method of a trait object may be the method of any type that has the trait.
 
 mod fit;
+mod hash;
 mod head;
 mod hide;
 mod index;

@@ -22,10 +22,12 @@ pub(super) fn effects(item: &Item, summary: &Summary, meaning: &Meaning) -> Opti
         .iter()
         .filter(|mention| mention.kind == MentionKind::Function && mention.switch != Some(false))
     {
-        let Some((_, setter)) = summary.text(mention.what).rsplit_once("OpenOptions::") else { continue };
+        let text = summary.text(mention.what);
+        let Some((_, setter)) = text.rsplit_once("OpenOptions::").or_else(|| text.rsplit_once("OpenOptionsExt>::")) else { continue };
         match setter.trim_end_matches('}') {
             "read" => found.insert(Effect::FsRead),
-            "append" | "create" | "create_new" | "truncate" | "write" => found.insert(Effect::FsWrite),
+            // Flags of one's own can create and empty a file.
+            "append" | "create" | "create_new" | "custom_flags" | "truncate" | "write" => found.insert(Effect::FsWrite),
             _ => {}
         }
     }

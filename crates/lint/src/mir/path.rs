@@ -187,6 +187,9 @@ impl<'a> Reader<'a> {
         if self.eat("(") {
             return self.tuple();
         }
+        if self.eat("!") {
+            return Type::Other;
+        }
         if self.eat("dyn ") {
             return Type::Dyn(self.bounds());
         }
@@ -466,7 +469,11 @@ pub(super) fn balanced_end(text: &str, stops: impl Fn(char) -> bool) -> usize {
     let mut open = 0_u32;
     let mut quoted = false;
     let mut before = ' ';
+    let mut skipped = 0;
     for (at, c) in text.char_indices() {
+        if at < skipped {
+            continue;
+        }
         if quoted {
             quoted = c != '"' || before == '\\';
             before = if before == '\\' && c == '\\' { ' ' } else { c };
@@ -475,6 +482,8 @@ pub(super) fn balanced_end(text: &str, stops: impl Fn(char) -> bool) -> usize {
         match c {
             _ if open == 0 && stops(c) => return at,
             '"' => quoted = true,
+            // A character is no bracket.
+            '\'' if text.get(at + 1..).is_some_and(|rest| rest.starts_with(['<', '>', '(', ')', '[', ']', '{', '}', '"']) && rest.get(1..).is_some_and(|rest| rest.starts_with('\''))) => skipped = at + 3,
             '<' | '(' | '[' | '{' => open += 1,
             '>' if before == '-' || before == '=' => {}
             '>' | ')' | ']' | '}' => {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::fit::fits;
-use super::head::{Found, Inside, is_projection, is_standard};
+use super::head::{Found, Inside, is_projection};
 use super::index::{Index, Name, Node};
 use super::path::{Path, Qualified, Signature, Type};
 use super::runs::{self, Traits};
@@ -45,11 +45,22 @@ impl Index<'_> {
         match kind {
             MentionKind::Function => match Type::read(text) {
                 Type::Function(signature) => match &signature.item {
-                    Some(path) => self.path(unit, path, Some(&signature)),
+                    Some(path) => {
+                        let found = self.path(unit, path, Some(&signature));
+                        let mut items = Vec::new();
+                        functions_in_path(path, &mut items);
+                        self.with_items(unit, found, &items)
+                    }
                     None => Rc::default(),
                 },
                 _ => Rc::default(),
             },
+            MentionKind::Held => {
+                let ty = Type::read(text);
+                let mut items = Vec::new();
+                functions_in(&ty, &mut items);
+                self.with_items(unit, Rc::default(), &items)
+            }
             MentionKind::Place => match Path::read(text) {
                 path if path.segments.is_empty() => Rc::default(),
                 path => self.path(unit, &path, None),
@@ -63,11 +74,29 @@ impl Index<'_> {
         }
     }
 
+    /// Adds the functions whose own types are named: whoever has a value of such a type can call it.
+    fn with_items(&mut self, unit: usize, found: Rc<Meaning>, items: &[Signature<'_>]) -> Rc<Meaning> {
+        if items.is_empty() {
+            return found;
+        }
+        let mut meaning = Meaning::clone(&found);
+        for signature in items {
+            let Some(path) = &signature.item else { continue };
+            let other = self.path(unit, path, Some(signature));
+            meaning.targets.extend(&other.targets);
+            if meaning.effects.is_empty() {
+                meaning.shown.clone_from(&other.shown);
+            }
+            meaning.effects = meaning.effects.union(other.effects);
+        }
+        Rc::new(meaning)
+    }
+
     /// `path, [arguments]`.
     fn constant(&mut self, unit: usize, text: &str) -> Rc<Meaning> {
         let (name, arguments) = text.rsplit_once(", [").unwrap_or((text, ""));
         let path = Path::read(name);
-        if is_standard(&path) {
+        if self.heads.is_standard(unit, &path) {
             return Rc::default();
         }
         let list = format!("({})", arguments.strip_suffix(']').unwrap_or(""));
@@ -86,6 +115,11 @@ impl Index<'_> {
         meaning.targets.extend(own);
         meaning.types.heads.extend(types.heads);
         meaning.types.generic |= types.generic;
+        if types.generic
+            && let Some(before) = path.segments.iter().rev().nth(1)
+        {
+            meaning.needs = Some((self.name(before.name), last));
+        }
         Rc::new(meaning)
     }
 
@@ -102,7 +136,7 @@ impl Index<'_> {
             Some(block) if block.of.is_some() => {
                 let Some(of) = &block.of else { return Rc::default() };
                 // A trait of std may be printed by the path of a crate that passes it on, even under another name.
-                let other = if is_standard(of) { None } else { self.standard_path(unit, &of.plain()) };
+                let other = if self.heads.is_standard(unit, of) { None } else { self.standard_path(unit, &of.plain()) };
                 let mut whole = of.clone();
                 if let Some(other) = &other {
                     let args = whole.segments.pop().map(|last| last.args).unwrap_or_default();
@@ -112,17 +146,27 @@ impl Index<'_> {
                     }
                     return self.standard_method(unit, path, block, &whole, types, signature);
                 }
-                let known = !Traits::one(of.tail()).is_empty() || matches!(of.tail(), "Fn" | "FnMut" | "FnOnce" | "AsyncFn" | "AsyncFnMut" | "AsyncFnOnce" | "ToSocketAddrs" | "CommandExt");
-                if is_standard(of) || (known && !self.defines_trait(unit, of)) {
+                let known = !Traits::one(of.tail()).is_empty()
+                    || matches!(
+                        of.tail(),
+                        "Fn" | "FnMut"
+                            | "FnOnce"
+                            | "AsyncFn"
+                            | "AsyncFnMut"
+                            | "AsyncFnOnce"
+                            | "ToSocketAddrs"
+                            | "CommandExt"
+                    );
+                if self.heads.is_standard(unit, of) || (known && !self.defines_trait(unit, of)) {
                     self.standard_method(unit, path, block, of, types, signature)
                 } else {
                     self.method(unit, path, block, of, types, signature)
                 }
             }
-            _ if is_standard(path) => self.standard(path, types, signature),
+            _ if self.heads.is_standard(unit, path) => self.standard(path, types, signature),
             Some(block) => {
                 if let Type::Path(subject) = block.subject.behind()
-                    && is_standard(subject)
+                    && self.heads.is_standard(unit, subject)
                     && path.segments.len() == 1
                 {
                     let mut whole = subject.clone();
@@ -153,6 +197,10 @@ impl Index<'_> {
         if signature.is_some_and(|signature| runs::drops(path, &signature.inputs)) {
             runs = runs.with(Traits::DROP);
         }
+        runs = runs.with(self.objects(&types));
+        if plain.contains("io::Error::") || plain.contains("io::error::Error::") {
+            runs = runs.with(runs::by_trait("Error", ""));
+        }
         let mut effects = catalog::of_path(&plain);
         if path.tail().starts_with("transmute")
             && let Some([from, to]) = path.segments.last().map(|segment| segment.args.as_slice())
@@ -170,6 +218,12 @@ impl Index<'_> {
             runs,
             ..Meaning::default()
         })
+    }
+
+    /// Returns the traits of the objects among some types: what becomes such an object is run by it.
+    fn objects(&self, types: &Found) -> Traits {
+        let names = types.heads.iter().filter_map(|head| self.heads.text(*head).strip_prefix("dyn:std:"));
+        names.fold(Traits::NONE, |runs, name| runs.with(runs::by_trait(name, "")))
     }
 
     /// A method of a trait of the standard library.
@@ -197,6 +251,11 @@ impl Index<'_> {
         if matches!(of.tail(), "Fn" | "FnMut" | "FnOnce" | "AsyncFn" | "AsyncFnMut" | "AsyncFnOnce") {
             return Rc::new(meaning);
         }
+        if let Some(found) = self.conversion(unit, block, of) {
+            meaning.targets = found;
+            meaning.runs = self.objects(&meaning.types);
+            return Rc::new(meaning);
+        }
         let wanted = (self.name(of.tail()), self.name(method));
         let subject = self.outermost(unit, block.subject.behind());
         let bit = Traits::one(of.tail());
@@ -209,12 +268,45 @@ impl Index<'_> {
         }
         self.fitting(&mut meaning.targets, signature);
         if meaning.targets.is_empty() {
-            meaning.runs = runs::by_trait(of.tail(), method);
+            meaning.runs = runs::by_trait(of.tail(), method).with(self.objects(&meaning.types));
             if signature.is_some_and(|signature| runs::drops(path, &signature.inputs)) {
                 meaning.runs = meaning.runs.with(Traits::DROP);
             }
         }
         Rc::new(meaning)
+    }
+
+    /// Finds the `From` that a conversion runs, by the types of both sides; `None` if that cannot be told.
+    fn conversion(&mut self, unit: usize, block: &Qualified<'_>, of: &Path<'_>) -> Option<Vec<Node>> {
+        let argument = of.segments.last()?.args.first()?;
+        let (from, to) = match of.tail() {
+            "Into" | "TryInto" => (block.subject.clone(), argument.clone()),
+            "FromResidual" => (last_argument(argument), last_argument(&block.subject)),
+            _ => return None,
+        };
+        let Type::Path(target) = &to else { return None };
+        let named = self.heads.named(unit, target);
+        if named.parameter || is_projection(target) || matches!(from, Type::Other | Type::Opaque(_)) {
+            return None;
+        }
+        let wanted = self.name(if of.tail() == "TryInto" { "try_from" } else { "from" });
+        let all: Vec<Node> = named
+            .heads
+            .iter()
+            .filter_map(|head| self.methods.get(head))
+            .flatten()
+            .filter(|method| method.name == wanted)
+            .map(|method| method.node)
+            .collect();
+        if all.is_empty() {
+            return None;
+        }
+        let fitting = |node: &Node| {
+            let entry = self.entries.get(*node as usize)?;
+            let input = self.summaries.get(entry.unit)?.text(*entry.item.inputs.first()?);
+            Some(fits(&Type::read(input), &from))
+        };
+        Some(all.iter().copied().filter(|node| fitting(node).unwrap_or(true)).collect())
     }
 
     /// A method of a trait of the program.
@@ -236,12 +328,15 @@ impl Index<'_> {
         let (of, method) = (self.name(of.tail()), self.name(method));
         let shown = path.tail().to_owned();
         let mut meaning = Meaning { shown, types, ..Meaning::default() };
-        if let Type::Dyn(_) = block.subject.behind() {
-            meaning.targets = self
-                .implementors(of, method)
-                .map(|(_, node)| node)
-                .chain(self.default_of(of, method).iter().copied())
-                .collect();
+        if let Type::Dyn(traits) = block.subject.behind() {
+            // The trait may be implemented for the object type itself.
+            let own = self.heads.inside(unit, block.subject.behind(), Inside::Mentioned);
+            meaning.targets = self.methods_of(&own.heads, of, method);
+            let objects = traits.first().map(Path::tail).map(|tail| self.name(tail));
+            if meaning.targets.is_empty() || objects == Some(of) {
+                let all = self.implementors(of, method).map(|(_, node)| node).chain(self.default_of(of, method).iter().copied());
+                meaning.targets = all.collect();
+            }
             return Rc::new(meaning);
         }
         let subject = self.outermost(unit, block.subject.behind());
@@ -346,6 +441,9 @@ impl Index<'_> {
         if meaning.targets.is_empty() {
             meaning.targets = self.reached_otherwise(unit, &crates, path, signature);
         }
+        if meaning.targets.is_empty() && ["std::", "core::", "alloc::"].iter().any(|root| plain.starts_with(root)) {
+            return self.standard(path, meaning.types, signature);
+        }
         Rc::new(meaning)
     }
 
@@ -424,6 +522,34 @@ impl Index<'_> {
             .unwrap_or_else(|| EffectSet::of(Effect::Ffi));
         let shown = if path.segments.len() > 1 { path.plain() } else { format!("extern {name}") };
         Meaning::by_name(shown, effects)
+    }
+}
+
+/// Finds the functions whose own types are in a type.
+fn functions_in<'a>(ty: &Type<'a>, found: &mut Vec<Signature<'a>>) {
+    match ty {
+        Type::Function(signature) if signature.item.is_some() => found.push(Signature::clone(signature)),
+        Type::List(inner) | Type::Pointer(inner) | Type::Reference(inner) => functions_in(inner, found),
+        Type::Path(path) => functions_in_path(path, found),
+        Type::Tuple(items) => items.iter().for_each(|ty| functions_in(ty, found)),
+        _ => {}
+    }
+}
+
+fn functions_in_path<'a>(path: &Path<'a>, found: &mut Vec<Signature<'a>>) {
+    if let Some(block) = &path.qualified {
+        functions_in(&block.subject, found);
+    }
+    path.segments.iter().flat_map(|segment| &segment.args).for_each(|ty| functions_in(ty, found));
+}
+
+/// Returns the last generic argument of a type: of a result its error.
+fn last_argument<'a>(ty: &Type<'a>) -> Type<'a> {
+    match ty {
+        Type::Path(path) => {
+            path.segments.last().and_then(|segment| segment.args.last()).cloned().unwrap_or(Type::Other)
+        }
+        _ => Type::Other,
     }
 }
 

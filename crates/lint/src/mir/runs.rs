@@ -121,6 +121,16 @@ impl Traits {
         names.iter().fold(Self::NONE, |set, name| set.with(Self::one(name)))
     }
 
+    /// Returns the traits that tell one type by another: the items of an iterator, what a future gives.
+    pub(super) fn telling() -> Self {
+        Self::of(&["Iterator", "DoubleEndedIterator", "IntoIterator", "Future", "IntoFuture", "Deref", "DerefMut", "Index"])
+    }
+
+    /// Returns what is in both.
+    pub(super) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// Returns what is in either.
     pub(super) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -219,9 +229,6 @@ pub(super) fn by_trait(name: &str, method: &str) -> Traits {
                 "BuildHasher",
                 "Clone",
                 "Borrow",
-                "Step",
-                "Deref",
-                "Arithmetic",
             ]))
         }
         "Into" | "From" => Traits::of(&["From", "Into", "Wake", "Clone"]),
@@ -261,7 +268,6 @@ pub(super) fn by_path(path: &Path<'_>) -> Traits {
     let name = path.tail();
     let module = path.segments.get(1).map_or("", |segment| segment.name);
     match name {
-        "new_display" => return Traits::one("Display"),
         "new_debug" => return Traits::one("Debug"),
         "new_lower_hex" => return Traits::one("LowerHex"),
         "new_upper_hex" => return Traits::one("UpperHex"),
@@ -270,7 +276,7 @@ pub(super) fn by_path(path: &Path<'_>) -> Traits {
         "new_lower_exp" => return Traits::one("LowerExp"),
         "new_upper_exp" => return Traits::one("UpperExp"),
         "new_pointer" => return Traits::one("Pointer"),
-        "panic_display" | "unreachable_display" => return Traits::one("Display"),
+        "new_display" | "panic_display" | "unreachable_display" => return Traits::one("Display"),
         "parse" => return Traits::one("FromStr"),
         "unwrap_or_default" | "take" | "or_default" | "get_or_insert_default" => {
             return Traits::one("Default");

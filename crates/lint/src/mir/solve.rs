@@ -9,6 +9,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
+use super::hash::Quick;
 use super::head::{Found, Head, Inside};
 use super::index::{Index, Name, Node};
 use super::path::Type;
@@ -25,13 +26,18 @@ pub(super) struct Graph<'a> {
     pub(super) leaves: Vec<Vec<Leaf>>,
     state: Vec<State>,
     calls: Vec<Call>,
-    numbers: HashMap<(Node, Node), u32>,
-    meanings: HashMap<(usize, MentionKind, Word), Rc<Meaning>>,
-    glues: HashMap<Head, Rc<[Node]>>,
-    outputs: HashMap<Node, Rc<[Head]>>,
+    numbers: Quick<(Node, Node), u32>,
+    /// For each call and what meets a want of it, how many of the call's types were handed on, and whether it was generic.
+    handed: Quick<(u32, Node), (usize, bool)>,
+    meanings: Quick<(usize, MentionKind, Word), Rc<Meaning>>,
+    glues: Quick<Head, Rc<[Node]>>,
+    outputs: Quick<Node, Rc<[Head]>>,
     /// For each item whether it may do anything; empty before the rough look.
     may: Vec<bool>,
-    interest: HashMap<Head, bool>,
+    interest: Quick<Head, bool>,
+    /// The number of each type among those that matter.
+    order: Vec<u32>,
+    ordered: u32,
     pub(super) pointers: HashMap<Option<usize>, HashMap<String, Vec<Rc<Meaning>>>>,
     queue: VecDeque<Task>,
 }
@@ -62,8 +68,25 @@ struct Call {
     caller: Node,
     target: Node,
     heads: Vec<Head>,
+    /// The same types as a set, by the order in which they were found to matter.
+    held: Vec<u64>,
     generic: bool,
     spot: Spot,
+}
+
+impl Call {
+    /// Adds a type; says whether it is new.
+    fn insert(&mut self, bit: u32) -> bool {
+        let (word, mask) = ((bit / 64) as usize, 1 << (bit % 64));
+        if self.held.len() <= word {
+            self.held.resize(word + 1, 0);
+        }
+        self.held.get_mut(word).is_some_and(|word| {
+            let new = *word & mask == 0;
+            *word |= mask;
+            new
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +103,7 @@ enum Task {
 }
 
 /// A call with more types than this is counted with the first ones; printed types never have so many.
-const MAX_TYPES: usize = 96;
+const MAX_TYPES: usize = 512;
 
 impl<'a> Graph<'a> {
     pub(super) fn new(index: Index<'a>) -> Self {
@@ -91,12 +114,15 @@ impl<'a> Graph<'a> {
             leaves: vec![Vec::new(); count],
             state: vec![State::default(); count],
             calls: Vec::new(),
-            numbers: HashMap::new(),
-            meanings: HashMap::new(),
-            glues: HashMap::new(),
-            outputs: HashMap::new(),
+            numbers: Quick::default(),
+            handed: Quick::default(),
+            meanings: Quick::default(),
+            glues: Quick::default(),
+            outputs: Quick::default(),
             may: Vec::new(),
-            interest: HashMap::new(),
+            interest: Quick::default(),
+            order: Vec::new(),
+            ordered: 0,
             pointers: HashMap::new(),
             queue: VecDeque::new(),
         }
@@ -107,8 +133,13 @@ impl<'a> Graph<'a> {
         self.may = self.survey();
         self.interest.clear();
         self.outputs.clear();
+        let always = self.index.always.clone();
         for root in roots {
             self.reach(root);
+            let spot = self.index.entries.get(root as usize).and_then(|entry| entry.item.spot).unwrap_or_default();
+            for node in &always {
+                self.call(root, *node, &[], false, spot);
+            }
         }
         while let Some(task) = self.queue.pop_front() {
             match task {
@@ -193,7 +224,7 @@ impl<'a> Graph<'a> {
             if effects.contains(Effect::Exec) && literals.is_empty() {
                 literals = super::open::program(entry.item, summary);
             }
-            if effects.contains(Effect::DynUnresolved) && self.keeps_addresses(unit) {
+            if effects.contains(Effect::DynUnresolved) && self.keeps_address_near(node) {
                 effects = effects.minus(EffectSet::of(Effect::DynUnresolved));
             }
             self.leaf(node, effects, meaning.mediated, &meaning.shown, mention.spot, literals);
@@ -222,7 +253,12 @@ impl<'a> Graph<'a> {
         let future = Traits::one("Future");
         if !entry.item.value && text.contains("::") {
             let found = self.index.heads.inside(entry.unit, &Type::read(text), Inside::Mentioned);
-            if found.heads.iter().any(|head| self.index.methods.get(head).is_some_and(|methods| methods.iter().any(|method| method.standard.meets(future)))) {
+            if found.heads.iter().any(|head| {
+                self.index
+                    .methods
+                    .get(head)
+                    .is_some_and(|methods| methods.iter().any(|method| method.standard.meets(future)))
+            }) {
                 return found;
             }
         }
@@ -305,7 +341,7 @@ impl<'a> Graph<'a> {
             None => {
                 let number = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
                 self.numbers.insert((caller, target), number);
-                self.calls.push(Call { caller, target, heads: Vec::new(), generic: false, spot });
+                self.calls.push(Call { caller, target, heads: Vec::new(), held: Vec::new(), generic: false, spot });
                 if let Some(edges) = self.edges.get_mut(caller as usize) {
                     edges.push((target, spot));
                 }
@@ -316,10 +352,26 @@ impl<'a> Graph<'a> {
                 number
             }
         };
-        let (Some(call), Some(state)) = (self.calls.get_mut(number as usize), self.state.get(target as usize)) else { return };
+        let (Some(call), Some(state)) =
+            (self.calls.get_mut(number as usize), self.state.get(target as usize))
+        else {
+            return;
+        };
         let from = call.heads.len();
         for head in heads {
-            if !call.heads.contains(head) && call.heads.len() < MAX_TYPES {
+            let bit = match self.order.get(head.0 as usize) {
+                Some(bit) if *bit != u32::MAX => *bit,
+                _ => {
+                    self.order.resize(self.order.len().max(head.0 as usize + 1), u32::MAX);
+                    let next = self.ordered;
+                    self.ordered += 1;
+                    if let Some(slot) = self.order.get_mut(head.0 as usize) {
+                        *slot = next;
+                    }
+                    next
+                }
+            };
+            if call.heads.len() < MAX_TYPES && call.insert(bit) {
                 call.heads.push(*head);
             }
         }
@@ -330,7 +382,9 @@ impl<'a> Graph<'a> {
         if !state.runs.is_empty() {
             self.queue.push_back(Task::Apply(number, Want::Runs(state.runs), from));
         }
-        self.queue.extend(state.needs.iter().map(|(of, method)| Task::Apply(number, Want::Need(*of, *method), from)));
+        self.queue.extend(
+            state.needs.iter().map(|(of, method)| Task::Apply(number, Want::Need(*of, *method), from)),
+        );
     }
 
     fn want(&mut self, node: Node, runs: Traits) {
@@ -358,6 +412,7 @@ impl<'a> Graph<'a> {
         let new = heads.get(from..).unwrap_or(&[]);
         let told = self.state.get(target as usize).is_some_and(|state| state.told);
         let mut targets = Vec::new();
+        let mut telling = Vec::new();
         match want {
             Want::Runs(runs) => {
                 if generic {
@@ -365,6 +420,9 @@ impl<'a> Graph<'a> {
                 }
                 for head in new {
                     targets.extend(self.standard_methods(*head, runs, &heads));
+                    if told {
+                        telling.extend(self.standard_methods(*head, runs.and(Traits::telling()), &heads));
+                    }
                 }
             }
             Want::Need(of, method) => {
@@ -377,21 +435,36 @@ impl<'a> Graph<'a> {
                         targets.extend(self.index.implementors(of, method).map(|(_, node)| node));
                     }
                 }
-                if targets.is_empty() && !heads.is_empty() && self.index.methods_of(&heads, of, method).is_empty() {
+                if targets.is_empty()
+                    && !heads.is_empty()
+                    && self.index.methods_of(&heads, of, method).is_empty()
+                {
                     targets.extend(self.index.default_of(of, method));
                 }
             }
         }
         if told {
-            let mut more: Vec<Head> = new.iter().filter_map(|head| self.index.associated.get(head)).flatten().copied().collect();
-            for met in &targets {
-                more.extend(self.output(*met).iter());
+            let mut more: Vec<Head> =
+                new.iter().filter_map(|head| self.index.associated.get(head)).flatten().copied().collect();
+            if let Want::Need(..) = want {
+                telling.clone_from(&targets);
+            }
+            for met in telling {
+                more.extend(self.output(met).iter());
             }
             more.retain(|head| self.matters(*head));
             self.call(caller, target, &more, generic, spot);
         }
         for met in targets {
-            self.call(caller, met, &heads, generic, spot);
+            // Most wants are met by what met one before.
+            let handed = self.handed.entry((number, met)).or_default();
+            let new =
+                if handed.1 == generic { heads.get(handed.0..).unwrap_or(&[]) } else { heads.as_slice() };
+            let first = *handed == (0, false);
+            if !new.is_empty() || first {
+                *handed = (heads.len(), generic);
+                self.call(caller, met, new, generic, spot);
+            }
         }
     }
 
@@ -404,14 +477,32 @@ impl<'a> Graph<'a> {
         if let Some(known) = self.interest.get(&head) {
             return *known;
         }
-        let methods = self.index.methods.get(&head).is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node)));
+        let methods = self
+            .index
+            .methods
+            .get(&head)
+            .is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node)));
         let inside = self.glue(head).iter().any(|node| self.may_do(*node));
-        let methods = methods || self.index.givers.get(&head).is_some_and(|nodes| nodes.iter().any(|node| self.may_do(*node)));
+        let methods = methods
+            || self.index.givers.get(&head).is_some_and(|nodes| nodes.iter().any(|node| self.may_do(*node)));
         let object = self.index.object(head).map(|of| self.index.types_with(of)).unwrap_or_default();
         let associated = self.index.associated.get(&head).is_some_and(|heads| {
-            heads.iter().any(|head| self.index.methods.get(head).is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node))))
+            heads.iter().any(|head| {
+                self.index
+                    .methods
+                    .get(head)
+                    .is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node)))
+            })
         });
-        let found = methods || inside || associated || object.iter().any(|head| self.index.methods.get(head).is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node))));
+        let found = methods
+            || inside
+            || associated
+            || object.iter().any(|head| {
+                self.index
+                    .methods
+                    .get(head)
+                    .is_some_and(|methods| methods.iter().any(|method| self.may_do(method.node)))
+            });
         self.interest.insert(head, found);
         found
     }
@@ -426,7 +517,11 @@ impl<'a> Graph<'a> {
         if let Some(entry) = self.index.entries.get(node as usize).copied()
             && let Some(summary) = summaries.get(entry.unit)
         {
-            found = self.index.heads.inside(entry.unit, &Type::read(summary.text(entry.item.output)), Inside::Mentioned).heads;
+            found = self
+                .index
+                .heads
+                .inside(entry.unit, &Type::read(summary.text(entry.item.output)), Inside::Mentioned)
+                .heads;
             found.retain(|head| self.matters(*head));
         }
         let found: Rc<[Head]> = found.into();
@@ -434,13 +529,20 @@ impl<'a> Graph<'a> {
         found
     }
 
-    /// Returns the types of a call that matter, with what closures among them give.
+    /// Returns the types of a call that matter, with what closures among them hold and give and what is associated with them.
     pub(super) fn widened(&mut self, heads: &[Head]) -> Vec<Head> {
         let mut list = heads.to_vec();
         let mut at = 0;
         while let Some(head) = list.get(at).copied().filter(|_| list.len() < MAX_TYPES) {
             at += 1;
             let mut more: Vec<Head> = Vec::new();
+            let text = self.index.heads.text(head);
+            // What is associated with a type of std is too far off to be meant.
+            if text.starts_with(|c: char| c.is_ascii_digit()) {
+                more.extend(self.index.associated.get(&head).into_iter().flatten());
+            } else if text.starts_with("closure:") {
+                more.extend(self.index.parts.get(&head).into_iter().flatten());
+            }
             if let Some(place) = self.index.heads.text(head).strip_prefix("closure:") {
                 for node in self.index.closures.get(place).cloned().unwrap_or_default() {
                     more.extend(self.output(node).iter());
@@ -466,7 +568,12 @@ impl<'a> Graph<'a> {
         };
         for head in heads {
             let methods = self.index.methods.get(&head).into_iter().flatten();
-            targets.extend(methods.filter(|method| method.standard.meets(others)).filter(|method| self.index.is_given(method, among)).map(|method| method.node));
+            targets.extend(
+                methods
+                    .filter(|method| method.standard.meets(others))
+                    .filter(|method| self.index.is_given(method, among))
+                    .map(|method| method.node),
+            );
         }
         if runs.meets(Traits::DROP) {
             targets.extend(self.glue(head).iter());

@@ -178,14 +178,21 @@ impl<'a> Scan<'a> {
                 if let (Some(other), Some(name)) = (other, self.named_after(at)) {
                     let pair = (self.words.word(name), self.words.word(other));
                     if word == "link_name" {
-                        self.source.renamed.push(pair)
+                        self.source.renamed.push(pair);
                     } else {
-                        self.source.exported.push((pair.1, pair.0))
+                        self.source.exported.push((pair.1, pair.0));
                     }
                 }
             }
             "use" if at > 0 && self.word(at - 1) == Some("pub") => {
                 self.passed(at + 1, String::new());
+            }
+            "link_section" => {
+                let section = self.tokens.get(at + 2).filter(|token| token.kind == Kind::String).map_or("", |token| token.text);
+                let runs = ["init_array", "fini_array", "preinit_array", "ctors", "dtors", "mod_init_func"].iter().any(|name| section.contains(name));
+                if let Some(name) = self.named_after(at).filter(|_| runs) {
+                    self.source.always.push(self.words.word(name));
+                }
             }
             "no_mangle" => {
                 if let Some(name) = self.named_after(at) {
@@ -209,7 +216,7 @@ impl<'a> Scan<'a> {
                     || ["}", ";", "]", "{", ")"].iter().any(|sign| self.sign(at - 1, sign))
                     || matches!(self.word(at - 1), Some("unsafe" | "default")) =>
             {
-                self.associated(at)
+                self.associated(at);
             }
             _ => {}
         }
@@ -286,8 +293,12 @@ impl<'a> Scan<'a> {
                         let head = self.text.get(self.start(at, start)..start).unwrap_or("");
                         subject = split_for(head.split("where").next().unwrap_or(""))
                             .map(|(_, subject)| subject.trim().to_owned());
-                        if subject.is_none() {
-                            return;
+                        match split_for(head.split("where").next().unwrap_or("")) {
+                            Some((of, subject)) => {
+                                let pair = (self.words.word(of.trim()), self.words.word(subject.trim()));
+                                self.source.implemented.push(pair);
+                            }
+                            None => return,
                         }
                     }
                     depth += 1;

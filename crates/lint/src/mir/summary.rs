@@ -79,6 +79,8 @@ pub(super) enum MentionKind {
     Foreign,
     /// A function, called or passed on.
     Function,
+    /// A value whose type names functions.
+    Held,
     /// A function or a static, by its path alone.
     Place,
     /// What a table of methods was made for: `Trait for Type`.
@@ -135,6 +137,10 @@ pub(super) struct Source {
     pub(super) associated: Vec<(Word, Word)>,
     /// What is passed on to other crates: under which name, and the path of it; `*` for everything below the path.
     pub(super) passed: Vec<(Word, Word)>,
+    /// Impls of traits: the trait, the type.
+    pub(super) implemented: Vec<(Word, Word)>,
+    /// Statics that the system runs before or after the program.
+    pub(super) always: Vec<Word>,
     /// Where assembly stands outside functions.
     pub(super) assembly: Option<Spot>,
 }

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::head::{Found, Inside, is_standard};
+use super::head::{Found, Inside};
 use super::index::{Name, Node};
 use super::path::Type;
 use super::runs::{self, Traits};
@@ -49,7 +49,8 @@ impl Rough {
 impl Graph<'_> {
     /// Returns for each item whether it may do anything.
     pub(super) fn survey(&mut self) -> Vec<bool> {
-        let mut rough = Rough { items: u32::try_from(self.index.entries.len()).unwrap_or(u32::MAX), ..Rough::default() };
+        let mut rough =
+            Rough { items: u32::try_from(self.index.entries.len()).unwrap_or(u32::MAX), ..Rough::default() };
         for node in 0..rough.items {
             self.look(node, &mut rough);
         }
@@ -99,7 +100,13 @@ impl Graph<'_> {
         for cast in &entry.item.casts {
             match cast.kind {
                 CastKind::Unsize => {
-                    self.hidden(node, unit, &Type::read(summary.text(cast.from)), &Type::read(summary.text(cast.to)), rough);
+                    self.hidden(
+                        node,
+                        unit,
+                        &Type::read(summary.text(cast.from)),
+                        &Type::read(summary.text(cast.to)),
+                        rough,
+                    );
                 }
                 CastKind::Transmute => rough.active.push(node),
                 CastKind::Pointer | CastKind::Raw => {}
@@ -107,7 +114,7 @@ impl Graph<'_> {
         }
         self.futures(node, rough);
         for (called, _) in &entry.item.indirect {
-            if summary.text(*called).starts_with("raw ") {
+            if summary.text(*called).starts_with("raw ") || summary.text(*called).contains("extern ") {
                 rough.active.push(node);
             }
             for meaning in self.behind_pointer(node, unit, summary.text(*called)) {
@@ -135,8 +142,13 @@ impl Graph<'_> {
             let (number, new) = rough.need(of, method);
             rough.edge(node, number);
             if new {
-                let targets: Vec<Node> =
-                    self.index.implementors(of, method).map(|(_, node)| node).chain(self.index.default_of(of, method).iter().copied()).chain(self.index.for_all(of, method)).collect();
+                let targets: Vec<Node> = self
+                    .index
+                    .implementors(of, method)
+                    .map(|(_, node)| node)
+                    .chain(self.index.default_of(of, method).iter().copied())
+                    .chain(self.index.for_all(of, method))
+                    .collect();
                 for target in targets {
                     rough.edge(number, target);
                 }
@@ -159,10 +171,12 @@ impl Graph<'_> {
     fn hidden(&mut self, node: Node, unit: usize, from: &Type<'_>, to: &Type<'_>, rough: &mut Rough) {
         let Some(of) = super::hide::object(to) else { return };
         let found = self.index.heads.inside(unit, from, Inside::Mentioned);
-        if is_standard(of) {
+        if self.index.heads.is_standard(unit, of) {
             self.run_roughly(node, &found, runs::by_trait(of.tail(), "").with(Traits::DROP), rough);
             return;
         }
+        let owned = self.index.heads.inside(unit, from, Inside::Owned);
+        self.run_roughly(node, &owned, Traits::DROP, rough);
         let name = self.index.name(of.tail());
         for target in self.index.all_methods(&found.heads, name) {
             rough.edge(node, target);

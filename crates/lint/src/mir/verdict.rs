@@ -145,9 +145,12 @@ fn unit_place(graph: &Graph<'_>, unit: usize, spot: Spot) -> Option<Place> {
     Some(Place { file, line: spot.1, column: spot.2 })
 }
 
+/// What a package holds, and where.
+type Held = (EffectSet, Vec<(Effect, Hop)>);
+
 /// Returns what each package holds, the own first.
 fn packages(graph: &mut Graph<'_>) -> Vec<Package> {
-    let mut found: BTreeMap<(bool, String), (EffectSet, Vec<(Effect, Hop)>)> = BTreeMap::new();
+    let mut found: BTreeMap<(bool, String), Held> = BTreeMap::new();
     let mut unit_keys: HashMap<usize, (bool, String)> = HashMap::new();
     for (number, unit) in graph.index.units.iter().enumerate() {
         let key = (!unit.own, unit.package.clone());

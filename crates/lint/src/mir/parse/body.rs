@@ -294,8 +294,16 @@ impl<'a> Body<'a> {
         let place = operand(from);
         let strings =
             place.and_then(base).and_then(|number| self.strings.get(&number).cloned()).unwrap_or_default();
-        self.set(target, place.map_or(Origin::Found, |place| self.origin(place)), strings);
-        if let Some(number) = target.filter(|_| from.contains("std::ptr::NonNull<") || from.contains("core::ptr::NonNull<")) {
+        // Bits that are taken for a function come from nobody who answers for it.
+        let origin = if rest.ends_with("(Transmute)") {
+            Origin::Found
+        } else {
+            place.map_or(Origin::Found, |place| self.origin(place))
+        };
+        self.set(target, origin, strings);
+        if let Some(number) =
+            target.filter(|_| from.contains("std::ptr::NonNull<") || from.contains("core::ptr::NonNull<"))
+        {
             self.boxed.insert(number);
         }
         let (to, kind) = rest.rsplit_once(" (")?;
@@ -321,7 +329,10 @@ impl<'a> Body<'a> {
                 .first()
                 .map_or("", |constant| constant.split_once(", val: ").map_or("", |(found, _)| found)),
         };
-        if kind == CastKind::Transmute && !to.contains("fn(") {
+        // Other changes of bits hide nothing that can be called.
+        if (kind == CastKind::Transmute && !to.contains("fn("))
+            || (kind == CastKind::Raw && !source.contains("fn("))
+        {
             return Some(());
         }
         let cast = Cast { kind, from: words.word(source), to: words.word(to), spot: here };
@@ -401,9 +412,7 @@ impl<'a> Body<'a> {
 
     fn origin(&self, place: &str) -> Origin {
         match base(place) {
-            Some(number)
-                if place.starts_with("(*_") && place.ends_with(')') && self.is_raw(number) =>
-            {
+            Some(number) if place.starts_with("(*_") && place.ends_with(')') && self.is_raw(number) => {
                 Origin::Raw
             }
             Some(number) if !is_part(place) || (number == 1 && self.captures) => {
@@ -416,7 +425,10 @@ impl<'a> Body<'a> {
     /// Says whether a local is a pointer to a function pointer that did not come out of a box.
     fn is_raw(&self, number: usize) -> bool {
         let found = self.locals.get(number).copied().unwrap_or("");
-        found.starts_with('*') && found.contains("fn(") && !found.contains('<') && !self.boxed.contains(&number)
+        found.starts_with('*')
+            && found.contains("fn(")
+            && !found.contains('<')
+            && !self.boxed.contains(&number)
     }
 
     fn set(&mut self, target: Option<usize>, origin: Origin, strings: Vec<Word>) {
@@ -456,6 +468,8 @@ impl<'a> Body<'a> {
                         switch,
                         words,
                     );
+                } else if found.contains(" {") && found.contains("fn(") {
+                    self.note(MentionKind::Held, found, here, &[], None, words);
                 }
             } else if let Some(value) = value.strip_prefix("Unevaluated(")
                 && let Some(value) = value.strip_suffix(", None)")
@@ -496,9 +510,14 @@ impl<'a> Body<'a> {
 
 /// Says whether assembly is nothing but a comment: it only keeps the compiler from reordering.
 fn is_comment(text: &str) -> bool {
-    let template = text.strip_prefix("asm!(\"").and_then(|rest| rest.split_once('"')).map_or("?", |(template, _)| template.trim());
+    let template = text
+        .strip_prefix("asm!(\"")
+        .and_then(|rest| rest.split_once('"'))
+        .map_or("?", |(template, _)| template.trim());
     let inside = template.strip_prefix("/*").and_then(|rest| rest.strip_suffix("*/"));
-    template.is_empty() || inside.is_some_and(|inside| !inside.contains("*/")) || (template.starts_with('#') && !template.contains(['\n', ';']) && !template.contains("\\n"))
+    template.is_empty()
+        || inside.is_some_and(|inside| !inside.contains("*/"))
+        || (template.starts_with('#') && !template.contains(['\n', ';']) && !template.contains("\\n"))
 }
 
 /// Finds the end of the place that a call goes through.

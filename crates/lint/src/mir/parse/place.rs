@@ -101,8 +101,7 @@ pub(super) fn literal(text: &str) -> Option<Cow<'_, str>> {
                 let code: String = chars.by_ref().skip(1).take_while(|c| *c != '}').collect();
                 out.extend(u32::from_str_radix(&code, 16).ok().and_then(char::from_u32));
             }
-            ('\\', Some(other)) => out.push(other),
-            (other, _) => out.push(other),
+            ('\\', Some(other)) | (other, _) => out.push(other),
         }
     }
     Some(Cow::Owned(out))

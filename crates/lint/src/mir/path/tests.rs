@@ -63,6 +63,7 @@ fn types_as_the_compiler_prints_them() {
         ("fn() -> impl A<B = u8> + C {make}",                    "fn()->impl A<u8>+C is make"),
         ("fn(&dyn A) {<dyn A as A>::run}",                       "fn(&dyn A) is <dyn A as A>::run"),
         ("fn(u8) -> for<'a> fn(&'a str) -> bool {choose}",       "fn(u8)->fn(&str)->bool is choose"),
+        ("fn(&u8) -> ! {stop::<u8>}",                            "fn(&u8)->? is stop<u8>"),
         ("<T as std::iter::Iterator>::Item",                     "<T as std::iter::Iterator>::Item"),
         ("impl FnOnce() -> u8",                                  "impl FnOnce<u8>"),
         ("generic::Array<u8, 32, true, {N + 1}>",                "generic::Array<u8>"),
