@@ -56,8 +56,18 @@ impl Graph<'_> {
             let behind = self.behind_pointer(node, unit, text);
             // What is called as another language calls, and is made nowhere here, is of another language.
             let foreign = matches!(&Type::read(text), Type::Function(signature) if signature.foreign);
-            if foreign && behind.is_empty() && !self.makes_near(node, &shape(&Type::read(text)).unwrap_or_default()) {
-                self.leaf(node, EffectSet::of(Effect::DynUnresolved), false, "a foreign function pointer", *spot, &[]);
+            if foreign
+                && behind.is_empty()
+                && !self.makes_near(node, &shape(&Type::read(text)).unwrap_or_default())
+            {
+                self.leaf(
+                    node,
+                    EffectSet::of(Effect::DynUnresolved),
+                    false,
+                    "a foreign function pointer",
+                    *spot,
+                    &[],
+                );
             }
             for meaning in behind {
                 self.leaf(node, meaning.effects, meaning.mediated, &meaning.shown, *spot, &[]);
@@ -71,6 +81,7 @@ impl Graph<'_> {
     /// What the function itself, or what it calls, makes into such a pointer is counted there already. Only where nothing of that
     /// kind is near may it be anything that the crate makes into one.
     pub(super) fn behind_pointer(&mut self, node: Node, unit: usize, text: &str) -> Vec<Rc<Meaning>> {
+        let text = text.strip_prefix("raw ").unwrap_or(text);
         let found = match Path::read(text).qualified {
             Some(block) => shape(&block.subject),
             None => shape(&Type::read(text)),
@@ -95,6 +106,7 @@ impl Graph<'_> {
     }
 
     /// Says whether an item, what encloses it, or something that these call has a cast.
+    /// What a static holds that can change says nothing of what it holds later.
     fn is_near(&mut self, node: Node, fits: impl Fn(&Cast, &Summary) -> bool) -> bool {
         let mut outermost = node;
         while let Some(parent) = self.index.parents.get(&outermost) {
@@ -107,6 +119,9 @@ impl Graph<'_> {
             let Some(entry) = self.index.entries.get(next as usize).copied() else { continue };
             let summaries = self.index.summaries;
             let Some(summary) = summaries.get(entry.unit) else { continue };
+            if entry.item.changes {
+                return false;
+            }
             let made = entry.item.casts.iter().any(|cast| fits(cast, summary));
             if made {
                 return true;
