@@ -102,6 +102,9 @@ pub struct Package {
     pub holds: EffectSet,
     /// Where: one place for each effect that it holds.
     pub places: Vec<(Effect, Hop)>,
+    /// Why what is said of it cannot be believed, where that is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 impl Package {

@@ -15,11 +15,15 @@ pub fn compiled(
     described: &Described,
     project: &Project,
 ) -> Result<Analysis, BuildError> {
-    let crates = builder.build(described)?;
+    let crates = builder.build(described, project)?;
     let mut units = Vec::new();
+    let mut doubts: Vec<(String, String)> = Vec::new();
     let mut summaries = Vec::new();
     for one in crates {
         let package = project.packages.iter().find(|package| package.folder == one.folder);
+        if let Some(doubt) = one.doubt {
+            doubts.push((format!("{}@{}", one.package.0, one.package.1), doubt));
+        }
         let own = package.is_some_and(|package| package.own);
         units.push(Unit {
             package: format!("{}@{}", one.package.0, one.package.1),
@@ -35,7 +39,14 @@ pub fn compiled(
     }
     let analysis =
         analyse(&units, &summaries).map_err(|error| BuildError::Dialect { what: error.to_string() })?;
-    Ok(with_inventory(analysis, project))
+    let mut analysis = with_inventory(analysis, project);
+    for (id, doubt) in doubts {
+        if let Some(package) = analysis.packages.iter_mut().find(|package| package.id() == id) {
+            package.holds.insert(Effect::Unanalyzed);
+            package.doubt = Some(doubt);
+        }
+    }
+    Ok(analysis)
 }
 
 /// Returns what is put before the names of files: they start from where the compiler ran.
@@ -66,6 +77,7 @@ fn with_inventory(mut analysis: Analysis, project: &Project) -> Analysis {
                 own: source.own,
                 holds: crate::EffectSet::NONE,
                 places: Vec::new(),
+                doubt: None,
             });
             analysis.packages.len() - 1
         });

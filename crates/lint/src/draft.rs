@@ -100,7 +100,8 @@ fn open(subjects: &[Subject], analysis: &Analysis, waivers: &mut Waivers) -> BTr
     let mut all: Vec<(String, Effect)> = reached.map(|one| (one.package.clone(), one.effect)).collect();
     for package in &analysis.packages {
         let held = crate::judge::OF_PACKAGES.into_iter().filter(|effect| package.holds.contains(*effect));
-        all.extend(held.map(|effect| (package.id(), effect)));
+        let doubted = package.doubt.is_some().then_some(Effect::Unanalyzed);
+        all.extend(held.chain(doubted).map(|effect| (package.id(), effect)));
     }
     let mut open: BTreeMap<String, EffectSet> = BTreeMap::new();
     for (package, effect) in all {

@@ -14,6 +14,7 @@ use crate::{Analysis, Effect, EffectSet, Hop, Package, Place, Use, Waivers, decl
 /// Every code of a finding, with a short description.
 pub const RULES: &[(&str, &str)] = &[
     ("lint.bypass", "a tool's own code goes past the scoped handles"),
+    ("lint.configuration", "the project says to cargo how it is built, beside its manifest"),
     ("lint.entry.missing", "the function that a tool names does not exist"),
     ("lint.incomplete", "a declaration cannot be read from the source"),
     ("lint.nothing", "nothing declares what it does"),
@@ -25,6 +26,8 @@ pub const RULES: &[(&str, &str)] = &[
     ("lint.waived", "an effect is used that a waiver covers"),
     ("lint.waiver.checksum", "a waiver is for other content than what is used"),
     ("lint.waiver.expired", "a waiver is over"),
+    ("lint.waiver.late", "a waiver has no end within a year"),
+    ("lint.waiver.own", "a waiver is for what should be declared"),
     ("lint.waiver.unused", "a waiver covers nothing"),
 ];
 
@@ -162,7 +165,8 @@ pub(crate) const OF_PACKAGES: [Effect; 3] = [Effect::NativeAddon, Effect::BuildS
 
 fn of_package(package: &Package, waivers: &mut Waivers) -> Option<Finding> {
     let id = package.id();
-    let held = OF_PACKAGES.into_iter().filter(|effect| package.holds.contains(*effect));
+    let held = OF_PACKAGES.into_iter().chain(package.doubt.is_some().then_some(Effect::Unanalyzed));
+    let held = held.filter(|effect| package.holds.contains(*effect));
     let open: EffectSet = held.filter(|effect| !waivers.covers(&id, *effect)).collect();
     if open.is_empty() {
         return None;
@@ -173,7 +177,10 @@ fn of_package(package: &Package, waivers: &mut Waivers) -> Option<Finding> {
         code: "lint.package.opaque".into(),
         level: Level::Error,
         subject: format!("package {id}"),
-        message: format!("has {}, which runs outside of what is analysed", names.join(" and ")),
+        message: match &package.doubt {
+            Some(doubt) => format!("cannot be believed: {doubt}"),
+            None => format!("has {}, which runs outside of what is analysed", names.join(" and ")),
+        },
         place: place.and_then(|(_, hop)| hop.place.clone()).map(file_place),
         help: Some(ANSWER.to_owned()),
         steps: Vec::new(),
@@ -193,6 +200,18 @@ fn of_waiver(waiver: &crate::Waiver, fault: Fault) -> Finding {
             Level::Error,
             format!("was good until {}", waiver.expires),
             "look again, and give it a new day",
+        ),
+        Fault::Late => (
+            "lint.waiver.late",
+            Level::Error,
+            format!("is good until {}, which is more than a year away", waiver.expires),
+            "give it a day within a year",
+        ),
+        Fault::Own => (
+            "lint.waiver.own",
+            Level::Error,
+            "waives what the tool's own code does".to_owned(),
+            "declare it: in the tool's own packages only what cannot be analysed is waived",
         ),
         Fault::Unused => {
             ("lint.waiver.unused", Level::Note, "covers nothing that is there".to_owned(), "take it out")

@@ -5,6 +5,7 @@
 //! All say the same thing in the same words: [`Analysis`].
 
 mod analysis;
+pub mod believed;
 pub mod build;
 pub mod catalog;
 pub mod clippy;
@@ -13,6 +14,7 @@ pub mod declared;
 pub mod draft;
 mod dynamic;
 mod effect;
+mod file;
 pub mod judge;
 pub mod mir;
 mod project;

@@ -8,10 +8,14 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::file::{Links, read_text};
 use crate::{Effect, EffectSet, Package};
 
 /// The file that holds waivers, beside the manifest of the package.
 pub const FILE: &str = "ringfence-lint.toml";
+
+/// How long the file may be.
+const MAX_FILE: u64 = 4 << 20;
 
 /// The file, as it is written.
 #[derive(Debug, Default, Deserialize)]
@@ -66,6 +70,12 @@ impl TryFrom<String> for Day {
 }
 
 impl Day {
+    /// Returns the same day of the next year.
+    #[must_use]
+    pub const fn next_year(self) -> Self {
+        Self { year: self.year.saturating_add(1), ..self }
+    }
+
     /// Returns the day of a moment, in seconds since 1970, in UTC.
     pub fn of_epoch(seconds: u64) -> Self {
         // Days are counted from 1 March of year 0, so that a leap day is the last of its year.
@@ -117,6 +127,10 @@ pub enum Fault {
     Checksum,
     /// Its last day is over.
     Expired,
+    /// Its last day is more than a year away.
+    Late,
+    /// It waives what the tool's own code does and could declare.
+    Own,
     /// It covers nothing that is there.
     Unused,
 }
@@ -141,7 +155,7 @@ impl Waivers {
     /// It cannot be read or makes no sense.
     pub fn read(path: &Path) -> Result<Vec<Waiver>, WaiverError> {
         let file = path.display().to_string();
-        let text = match std::fs::read_to_string(path) {
+        let text = match read_text(path, MAX_FILE, Links::Followed) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(WaiverError::File { file, error }),
@@ -150,8 +164,10 @@ impl Waivers {
         let document: Document = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         for waiver in &document.waiver {
             let of = format!("the waiver for `{}`", waiver.package);
-            if waiver.reason.trim().len() < 10 {
-                return Err(wrong(format!("{of} gives no reason of at least ten characters")));
+            let words =
+                waiver.reason.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count();
+            if words < 3 {
+                return Err(wrong(format!("{of} gives no reason of at least three words")));
             }
             if waiver.effects.is_empty() {
                 return Err(wrong(format!("{of} waives nothing")));
@@ -170,6 +186,10 @@ impl Waivers {
                 None => Some(Fault::Unused),
                 Some(package) if package.checksum != waiver.checksum => Some(Fault::Checksum),
                 Some(_) if waiver.expires < today => Some(Fault::Expired),
+                Some(_) if waiver.expires > today.next_year() => Some(Fault::Late),
+                Some(package) if package.own && waiver.effects.iter().any(|effect| !effect.is_opaque()) => {
+                    Some(Fault::Own)
+                }
                 Some(_) => None,
             };
             match fault {
@@ -224,6 +244,7 @@ mod tests {
             own: false,
             holds: EffectSet::NONE,
             places: Vec::new(),
+            doubt: None,
         }
     }
 
@@ -247,6 +268,7 @@ mod tests {
             (Some("aa"), "2027-02-01", false, Some(Fault::Expired)),
             (Some("bb"), "2027-01-31", false, Some(Fault::Checksum)),
             (None,       "2027-01-31", false, Some(Fault::Checksum)),
+            (Some("aa"), "2026-01-30", false, Some(Fault::Late)),
         ];
         for (checksum, today, covers, fault) in cases {
             let mut judged = Waivers::judged(waivers(GOOD).unwrap(), &[package(checksum)], day(today));
@@ -256,7 +278,12 @@ mod tests {
             let faults: Vec<Fault> = judged.faults().map(|(_, fault)| fault).collect();
             assert_eq!(faults, fault.into_iter().collect::<Vec<_>>());
         }
-        let judged = Waivers::judged(waivers(GOOD).unwrap(), &[package(Some("aa"))], day("2026-01-01"));
+        let own = Package { own: true, ..package(Some("aa")) };
+        let wide = waivers(&GOOD.replace("[\"ffi\"]", "[\"ffi\", \"exec\"]")).unwrap();
+        let mut judged = Waivers::judged(wide, &[own], day("2026-12-01"));
+        assert!(!judged.covers("ring@1.0.0", Effect::Ffi));
+        assert_eq!(judged.faults().map(|(_, fault)| fault).collect::<Vec<_>>(), [Fault::Own]);
+        let judged = Waivers::judged(waivers(GOOD).unwrap(), &[package(Some("aa"))], day("2026-12-01"));
         assert_eq!(judged.faults().map(|(_, fault)| fault).collect::<Vec<_>>(), [Fault::Unused]);
     }
 
@@ -265,6 +292,7 @@ mod tests {
         assert_eq!(waivers("").unwrap().len(), 0);
         for (from, to, message) in [
             ("looked at by two people", "ok", "gives no reason"),
+            ("looked at by two people", "          x         y", "gives no reason"),
             ("[\"ffi\"]", "[]", "waives nothing"),
             ("[\"ffi\"]", "[\"fii\"]", "unknown variant"),
             ("2027-01-31", "never", "is not a day"),

@@ -8,7 +8,11 @@ use serde::Deserialize;
 
 use super::BuildError;
 use super::wrapper::Kept;
+use crate::file::{Links, read_text};
 use crate::mir::Summary;
+
+/// How long what is kept of one crate may be. A build script could have put anything there.
+const MAX_UNIT: u64 = 1 << 30;
 
 /// One crate of the build.
 #[derive(Clone, Debug)]
@@ -25,6 +29,8 @@ pub struct Crate {
     pub mir: PathBuf,
     /// What that says, in short.
     pub summary: Summary,
+    /// Why it cannot be believed, where that is so.
+    pub doubt: Option<String>,
     /// The crates that it may name: the name, and which of the list.
     pub externs: Vec<(String, usize)>,
 }
@@ -55,7 +61,8 @@ pub(super) fn crates(messages: &str, folder: &Path) -> Result<Vec<Crate>, BuildE
             if stems.contains_key(stem) {
                 continue;
             }
-            let Kept { called, summary } = read(&file.with_file_name(format!("{stem}.unit.json")))?;
+            let Kept { called, summary, unreadable, asks } =
+                read(&file.with_file_name(format!("{stem}.unit.json")))?;
             stems.insert(stem.to_owned(), found.len());
             let one = Crate {
                 name: called.name,
@@ -64,6 +71,7 @@ pub(super) fn crates(messages: &str, folder: &Path) -> Result<Vec<Crate>, BuildE
                 directory: called.directory,
                 mir: file.with_file_name(format!("{stem}.mir")),
                 summary,
+                doubt: unreadable.or_else(|| doubt(&asks)),
                 externs: Vec::new(),
             };
             found.push((one, called.externs));
@@ -81,8 +89,16 @@ pub(super) fn crates(messages: &str, folder: &Path) -> Result<Vec<Crate>, BuildE
     Ok(found.into_iter().map(linked).collect())
 }
 
+/// Says why a crate that asks for variables of ours cannot be believed.
+fn doubt(asks: &[String]) -> Option<String> {
+    let names: Vec<String> = asks.iter().map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| {
+        format!("it asks for {} while it is compiled, and can be another elsewhere", names.join(", "))
+    })
+}
+
 fn read(path: &Path) -> Result<Kept, BuildError> {
-    let text = std::fs::read_to_string(path)
+    let text = read_text(path, MAX_UNIT, Links::Refused)
         .map_err(|error| BuildError::File { path: path.to_path_buf(), error })?;
     serde_json::from_str(&text)
         .map_err(|error| BuildError::Unexpected { what: "the compiler's stand-in", error: error.to_string() })

@@ -14,6 +14,23 @@ use super::{BuildError, Toolchain};
 
 const GIBI: u64 = 1 << 30;
 
+/// Variables that are set here and perhaps nowhere else: code that asks for one can tell that it is looked at.
+pub(super) const OWN_VARIABLES: [&str; 13] = [
+    "CARGO_HOME",
+    "CARGO_INCREMENTAL",
+    "CARGO_NET_OFFLINE",
+    "CARGO_TARGET_DIR",
+    "CARGO_TERM_COLOR",
+    "HOME",
+    "LANG",
+    "PATH",
+    "RUSTC",
+    "RUSTC_BOOTSTRAP",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTC_WRAPPER",
+    "TMPDIR",
+];
+
 /// What everything that is started here shares.
 #[derive(Debug)]
 pub(super) struct Fence<'a> {

@@ -7,11 +7,13 @@
 mod artifact;
 mod canary;
 mod compiler;
+mod configuration;
 mod error;
 mod fence;
 mod fetch;
 mod folder;
 mod package;
+mod runner;
 mod toolchain;
 mod wrapper;
 
@@ -23,13 +25,19 @@ use ringfence_sandbox::Sandbox;
 use sha2::{Digest, Sha256};
 
 pub use artifact::Crate;
+pub use configuration::{Configuration, settings};
 pub use error::BuildError;
 pub use fetch::FetchPlan;
 pub use toolchain::{Search, Toolchain};
 pub use wrapper::{VARIABLE, stand_in};
 
+use crate::file::{Links, read_text};
+use crate::project::Project;
 use compiler::Compiler;
 use fence::{Fence, tail};
+
+/// How long a lock file may be.
+const MAX_LOCK: u64 = 64 << 20;
 
 /// Which features of the project are built.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -69,6 +77,8 @@ pub struct Builder<'a> {
     pub manifest: &'a Path,
     /// Which features.
     pub features: &'a Features,
+    /// Whether the project's own configuration of cargo counts.
+    pub configuration: Configuration,
     /// Cargo's folder with the packages.
     pub cargo_home: &'a Path,
     /// A private folder of this user for what can be lost.
@@ -104,7 +114,7 @@ impl Builder<'_> {
             let mut arguments =
                 self.cargo_arguments("metadata", &["--format-version", "1", "--filter-platform", &host]);
             arguments.extend(self.features.arguments());
-            let ran = fence.cargo(&arguments, root)?;
+            let ran = fence.cargo(&arguments, &self.directory(fence, root))?;
             let metadata = missing(ran)?.happy("`cargo metadata`")?.stdout;
             Ok(Described { metadata, lock: lock.to_owned(), cfg: compiler.cfg, host })
         })
@@ -115,15 +125,18 @@ impl Builder<'_> {
     /// # Errors
     ///
     /// It does not build.
-    pub fn build(&self, described: &Described) -> Result<Vec<Crate>, BuildError> {
+    pub fn build(&self, described: &Described, project: &Project) -> Result<Vec<Crate>, BuildError> {
+        self.begin_anew_if(&runner::digest(project))?;
         self.fenced(|fence, readable, _| {
             canary::ask(fence)?;
             let root = readable.first().map_or(Path::new("/"), PathBuf::as_path);
             let host = described.host.as_str();
-            let mut arguments = self
-                .cargo_arguments("check", &["--message-format", "json", "--target", host, "--lib", "--bins"]);
+            let mut arguments = self.cargo_arguments(
+                "check",
+                &["--release", "--message-format", "json", "--target", host, "--lib", "--bins"],
+            );
             arguments.extend(self.features.arguments());
-            let ran = missing(fence.cargo(&arguments, root)?)?;
+            let ran = missing(fence.cargo(&arguments, &self.directory(fence, root))?)?;
             if !ran.success {
                 let rendered = rendered(&ran.stdout);
                 let output = if rendered.is_empty() { tail(&ran.stderr) } else { rendered };
@@ -131,6 +144,27 @@ impl Builder<'_> {
             }
             artifact::crates(&ran.stdout, &fence.writable.join("target").join(host))
         })
+    }
+
+    /// Throws away what was built when something else ran while it was.
+    fn begin_anew_if(&self, runners: &str) -> Result<(), BuildError> {
+        let notes = self.folder();
+        let kept = notes.join("runners");
+        if std::fs::read_to_string(&kept).is_ok_and(|known| known == runners) {
+            return Ok(());
+        }
+        let _gone = std::fs::remove_dir_all(notes.join("work"));
+        std::fs::create_dir_all(&notes)
+            .and_then(|()| std::fs::write(&kept, runners))
+            .map_err(|error| BuildError::File { path: kept, error })
+    }
+
+    /// Returns where cargo starts, which decides whose configuration counts.
+    fn directory(&self, fence: &Fence<'_>, root: &Path) -> PathBuf {
+        match self.configuration {
+            Configuration::Ignored => fence.writable.join("home"),
+            Configuration::Obeyed => root.to_path_buf(),
+        }
     }
 
     fn cargo_arguments(&self, command: &str, more: &[&str]) -> Vec<OsString> {
@@ -150,10 +184,16 @@ impl Builder<'_> {
         let notes = self.folder();
         let writable = notes.join("work");
         let home = writable.join("home");
-        std::fs::create_dir_all(&home).map_err(|error| BuildError::File { path: home, error })?;
+        let is_folder = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|known| known.is_dir());
+        if !is_folder(&writable) || !is_folder(&home) {
+            // Whatever a build made of it, it begins anew.
+            let _gone = std::fs::remove_dir_all(&writable).or_else(|_| std::fs::remove_file(&writable));
+            std::fs::create_dir_all(&home).map_err(|error| BuildError::File { path: home, error })?;
+        }
         let mut readable = folder::readable(self.manifest);
         let lock = readable.first().map(|root| root.join("Cargo.lock")).unwrap_or_default();
-        let lock = std::fs::read_to_string(&lock).map_err(|_| BuildError::Lock { path: lock })?;
+        let lock =
+            read_text(&lock, MAX_LOCK, Links::Followed).map_err(|_| BuildError::Lock { path: lock })?;
         readable.extend(package::files(&lock, self.cargo_home));
         let fence = Fence {
             sandbox: self.sandbox,
@@ -170,7 +210,8 @@ impl Builder<'_> {
     /// Returns this project's folder: another for another project, compiler or version of this program.
     pub fn folder(&self) -> PathBuf {
         let mut hash = Sha256::new();
-        let parts = [self.manifest, &self.toolchain.root, self.stand_in];
+        let obeyed = Path::new(if self.configuration == Configuration::Obeyed { "obeyed" } else { "" });
+        let parts = [self.manifest, &self.toolchain.root, self.stand_in, obeyed];
         for part in parts {
             hash.update(part.as_os_str().as_bytes());
             hash.update([0]);

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::BuildError;
+use crate::file::{Links, read_text};
 
 /// Where to look.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +85,7 @@ fn pinned(project: &Path) -> Result<Option<String>, BuildError> {
     for folder in project.ancestors() {
         for file in ["rust-toolchain", "rust-toolchain.toml"] {
             let path = folder.join(file);
-            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            let Ok(text) = read_text(&path, 1 << 20, Links::Followed) else { continue };
             if let Ok(pin) = toml::from_str::<Pin>(&text) {
                 return match pin.toolchain.channel {
                     Some(channel) => Ok(Some(channel)),

@@ -9,13 +9,15 @@ use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 
-use crate::mir::{Summary, Unit, summarise};
+use crate::mir::{MirError, Summary, Unit, summarise};
 
 /// The variable by which this program knows that it stands in for the compiler.
 pub const VARIABLE: &str = "RINGFENCE_LINT_COMPILER";
 
-/// What makes the compiler write what it understood, fully qualified and as it was written.
+/// What makes the compiler write what it understood, fully qualified and as it was written. What ships is built for release; what
+/// is read is not optimised, so that no call is optimised away.
 pub(super) const FLAGS: &[&str] = &[
+    "-Copt-level=0",
     "--emit=mir",
     "-Ztrim-diagnostic-paths=no",
     "-Zinline-mir=no",
@@ -45,6 +47,10 @@ pub(super) struct Called {
 pub(super) struct Kept {
     pub(super) called: Called,
     pub(super) summary: Summary,
+    /// Why what the compiler wrote was not understood.
+    pub(super) unreadable: Option<String>,
+    /// Variables of ours that it asks for while it is compiled: it could be another crate elsewhere.
+    pub(super) asks: Vec<String>,
 }
 
 /// Where what the compiler wrote for a crate is: `folder/stem.mir`.
@@ -67,6 +73,11 @@ pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if written.is_some() {
         // Only here: build scripts that ask the compiler what it can do must get the ordinary answer.
         command.args(FLAGS).env("RUSTC_BOOTSTRAP", "1");
+        // Without optimisation the compiler would take this for a build with assertions, which is not what ships.
+        let is_said = |argument: &OsString| argument.as_encoded_bytes().starts_with(b"debug-assertions=");
+        if !arguments.iter().any(is_said) {
+            command.arg("-Cdebug-assertions=off");
+        }
     }
     let status = match command.status() {
         Ok(status) => status,
@@ -147,8 +158,14 @@ impl Written {
             externs: Vec::new(),
             proc_macro_or_build: false,
         };
-        let summary = summarise(&unit).map_err(|error| error.to_string())?;
-        let kept = Kept { called: self.called, summary };
+        // One crate that is not understood must be answered for; it does not keep anybody from the others.
+        let (summary, unreadable) = match summarise(&unit) {
+            Ok(summary) => (summary, None),
+            Err(error @ MirError::Dialect { .. }) => (Summary::default(), Some(error.to_string())),
+            Err(error) => return Err(error.to_string()),
+        };
+        let known = std::fs::read_to_string(self.folder.join(format!("{}.d", self.stem))).unwrap_or_default();
+        let kept = Kept { called: self.called, summary, unreadable, asks: asks(&known) };
         let text = serde_json::to_string(&kept).map_err(|error| error.to_string())?;
         let _gone = std::fs::remove_file(&unit.mir);
         std::fs::write(&path, text)
@@ -156,9 +173,25 @@ impl Written {
     }
 }
 
+/// Returns the variables of ours that a crate asks for, from what the compiler says its result depends on.
+fn asks(depends: &str) -> Vec<String> {
+    let asked = depends.lines().filter_map(|line| line.strip_prefix("# env-dep:"));
+    let names = asked.map(|line| line.split('=').next().unwrap_or(line));
+    names
+        .filter(|name| super::fence::OWN_VARIABLES.contains(name) || *name == VARIABLE)
+        .map(str::to_owned)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_crate_that_asks_whether_it_is_looked_at_is_told_of() {
+        let depends = "a.rmeta: src/lib.rs\n\n# env-dep:CARGO_PKG_NAME=a\n# env-dep:CARGO_TERM_COLOR=never\n# env-dep:RUSTC_BOOTSTRAP\n# env-dep:GIT=1\n";
+        assert_eq!(asks(depends), ["CARGO_TERM_COLOR", "RUSTC_BOOTSTRAP"]);
+    }
 
     fn decide(line: &str) -> Option<String> {
         let arguments: Vec<OsString> = line.split(' ').map(Into::into).collect();

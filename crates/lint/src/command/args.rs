@@ -54,6 +54,9 @@ pub(crate) struct Args {
     /// The same as `--format json`
     #[arg(long)]
     pub(crate) json: bool,
+    /// Obey the project's own `.cargo/config.toml`, which otherwise counts for nothing
+    #[arg(long)]
+    pub(crate) cargo_config: bool,
     /// Build with these features
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) features: Vec<String>,

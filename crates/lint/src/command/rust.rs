@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ringfence_lint::build::{Builder, Described, Features, Search, Toolchain};
+use ringfence_lint::build::{Builder, Configuration, Described, Features, Search, Toolchain, settings};
 use ringfence_lint::judge::Subject;
 use ringfence_lint::tool::{self, Entry, FoundTool};
 use ringfence_lint::{Analysis, Cfg, EffectSet, FunctionKind, Project, Verdict, declared, joined};
@@ -23,6 +23,7 @@ struct Workshop {
     sandbox: Sandbox,
     features: Features,
     manifest: PathBuf,
+    configuration: Configuration,
 }
 
 impl Workshop {
@@ -55,7 +56,8 @@ impl Workshop {
             all: args.all_features,
             no_default: args.no_default_features,
         };
-        Ok(Self { toolchain, cargo_home, cache, own, sandbox, features, manifest })
+        let configuration = if args.cargo_config { Configuration::Obeyed } else { Configuration::Ignored };
+        Ok(Self { toolchain, cargo_home, cache, own, sandbox, features, manifest, configuration })
     }
 
     fn builder(&self) -> Builder<'_> {
@@ -64,6 +66,7 @@ impl Workshop {
             toolchain: &self.toolchain,
             manifest: &self.manifest,
             features: &self.features,
+            configuration: self.configuration,
             cargo_home: &self.cargo_home,
             cache: &self.cache,
             stand_in: &self.own,
@@ -85,15 +88,17 @@ pub(super) fn look(args: &Args, found: &Found) -> Result<Looked, CommandError> {
     let builder = workshop.builder();
     let described = builder.describe()?;
     let project = project(&described)?;
-    let (engine, analysis) = match args.engine {
+    let (engine, mut analysis) = match args.engine {
         Engine::Mir => ("mir", ringfence_lint::compiled(&builder, &described, &project)?),
         Engine::Source => (
             "source",
             ringfence_lint::source::analyse(&project).map_err(|error| CommandError::input(&error))?,
         ),
     };
+    ringfence_lint::believed::mark_unproven(&mut analysis, &project);
     let tools = tool::find(&project).map_err(|error| CommandError::input(&error))?;
-    let (mut subjects, findings) = subjects(&tools, &analysis, &project);
+    let (mut subjects, mut findings) = subjects(&tools, &analysis, &project);
+    findings.extend(configured(&workshop, &found.folder));
     subjects.extend(entries(args, &analysis)?);
     Ok(Looked { engine, analysis, subjects, findings, folder: found.folder.clone() })
 }
@@ -102,6 +107,37 @@ fn project(described: &Described) -> Result<Project, CommandError> {
     let cfg = Cfg::parse(&described.cfg).map_err(|error| CommandError::input(&error))?;
     Project::from_metadata(&described.metadata, Some(&described.lock), &cfg)
         .map_err(|error| CommandError::input(&error))
+}
+
+/// Tells of what the project says to cargo beside its manifest.
+fn configured(workshop: &Workshop, folder: &std::path::Path) -> Option<Finding> {
+    let names: Vec<String> =
+        settings(folder, &workshop.cargo_home).into_iter().map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let said = format!("the configuration of cargo in or above the project sets {}", names.join(", "));
+    let (level, message, help) = match workshop.configuration {
+        Configuration::Ignored => (
+            Level::Error,
+            format!("{said}: what is built with it is not what was looked at"),
+            "say it in Cargo.toml, or look at it and run with `--cargo-config`, which obeys it",
+        ),
+        Configuration::Obeyed => (
+            Level::Warning,
+            format!("{said}: what is built elsewhere is not what was looked at"),
+            "say it in Cargo.toml, where it counts for everybody",
+        ),
+    };
+    Some(Finding {
+        code: "lint.configuration".into(),
+        level,
+        subject: "project".to_owned(),
+        message,
+        place: None,
+        help: Some(help.to_owned()),
+        steps: Vec::new(),
+    })
 }
 
 /// Joins the tools that were found with what their functions do.

@@ -158,5 +158,6 @@ fn package(distribution: &Distribution) -> Package {
         own: distribution.own,
         holds,
         places,
+        doubt: None,
     }
 }

@@ -143,5 +143,6 @@ fn package(found: &Found) -> Package {
         own: found.own,
         holds,
         places,
+        doubt: None,
     }
 }

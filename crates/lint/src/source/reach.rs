@@ -211,6 +211,7 @@ fn packages(shown: &Shown<'_>) -> Vec<Package> {
         own: package.own,
         holds: held.keys().copied().collect::<EffectSet>(),
         places: held.into_iter().collect(),
+        doubt: None,
     };
     shown.project.packages.iter().zip(held).map(of).collect()
 }

@@ -122,6 +122,12 @@ fn a_tool_names_a_function_that_exists() {
     assert!((said.stdout + &said.stderr).contains("missing"));
 }
 
+/// A day in three months.
+fn soon() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    ringfence_lint::waiver::Day::of_epoch(now + 90 * 86_400).to_string()
+}
+
 #[test]
 fn opaque_code_needs_somebody_who_answers_for_it() {
     let source = "unsafe extern \"C\" { fn elsewhere(); }\npub fn far() { unsafe { elsewhere() } }\n";
@@ -148,14 +154,18 @@ fn opaque_code_needs_somebody_who_answers_for_it() {
             "[[waiver]]\npackage = \"demo\"\nversion = \"0.1.0\"\neffects = [\"ffi\", \"build-script\"]\nreason = \"{reason}\"\nexpires = \"{expires}\"\n"
         )
     };
-    let bench = bench.file("project/ringfence-lint.toml", &waiver("read it twice, it is fine", "2999-12-31"));
+    let bench = bench.file("project/ringfence-lint.toml", &waiver("read it twice, it is fine", &soon()));
     let (code, said) = bench.json(&[]);
     assert_eq!((code, codes(&said)), (0, vec!["lint.waived tool far".to_owned()]), "{said}");
     let bench = bench.file("project/ringfence-lint.toml", &waiver("read it twice, it is fine", "2020-01-01"));
     let (code, said) = bench.json(&[]);
     assert_eq!(code, 4, "{said}");
     assert!(codes(&said).contains(&"lint.waiver.expired waiver for demo@0.1.0".to_owned()), "{said}");
-    let bench = bench.file("project/ringfence-lint.toml", &waiver("ok", "2999-12-31"));
+    let bench = bench.file("project/ringfence-lint.toml", &waiver("read it twice, it is fine", "9999-12-31"));
+    let (code, said) = bench.json(&[]);
+    assert_eq!(code, 4, "{said}");
+    assert!(codes(&said).contains(&"lint.waiver.late waiver for demo@0.1.0".to_owned()), "{said}");
+    let bench = bench.file("project/ringfence-lint.toml", &waiver("ok", &soon()));
     let said = bench.lint(&[]);
     assert!(said.code == 1 && said.stderr.contains("gives no reason"), "{said:?}");
 }
@@ -169,4 +179,28 @@ fn nothing_changed_means_nothing_is_built() {
     let bench = bench.file("project/src/lib.rs", &SOURCE.replace("\"rg\"", "\"grep\""));
     let (_, third) = bench.json(&[]);
     assert_eq!(third["findings"][0]["help"], "declare `process = { allowedBinaries = [\"grep\"] }`");
+}
+
+#[test]
+fn a_package_that_only_calls_itself_ringfence_is_not_believed() {
+    for (package, library) in [("ringfence", "ringfence"), ("innocent", "rustix")] {
+        let name = library;
+        let bench = tools(
+            &format!("\n[dependencies]\n{package} = {{ path = \"../{package}\" }}\n{}", tool("far", "far", "capabilities = {}")),
+            &format!("pub fn far() {{ {name}::go() }}\n"),
+        )
+        .file(
+            &format!("{package}/Cargo.toml"),
+            &format!("[package]\nname = \"{package}\"\nversion = \"9.0.0\"\nedition = \"2024\"\n[lib]\nname = \"{library}\"\n"),
+        )
+        .file(&format!("{package}/src/lib.rs"), "pub fn go() { let _ = std::process::Command::new(\"sh\").status(); }\n")
+        .file(
+            "project/Cargo.lock",
+            &format!("version = 4\n\n[[package]]\nname = \"demo\"\nversion = \"0.1.0\"\ndependencies = [\n \"{package}\",\n]\n\n[[package]]\nname = \"{package}\"\nversion = \"9.0.0\"\n"),
+        );
+        let (code, said) = bench.json(&[]);
+        assert_eq!(code, 4, "{said}");
+        let expected = format!("lint.package.opaque package {package}@9.0.0");
+        assert!(codes(&said).contains(&expected), "{package}: {said}");
+    }
 }
