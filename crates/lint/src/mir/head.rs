@@ -148,7 +148,8 @@ impl<'a> Heads<'a> {
         for word in words {
             paths_in(&Type::read(summary.text(word)), &mut |path| {
                 let first = path.segments.first().map_or("", |first| first.name);
-                let hidden = modules.contains(first) || self.crates.get(unit).is_some_and(|crates| crates.contains_key(first));
+                let hidden = modules.contains(first)
+                    || self.crates.get(unit).is_some_and(|crates| crates.contains_key(first));
                 if !is_projection(path) && (!looks_standard(path) || hidden) {
                     found.push(path.plain());
                 }
@@ -181,7 +182,8 @@ impl<'a> Heads<'a> {
     /// Says whether a path, as a crate prints it, is one of the standard library: a module of its own or a dependency may have the
     /// same name, and then that is meant where it has such a thing.
     pub(super) fn is_standard(&self, unit: usize, path: &Path<'_>) -> bool {
-        looks_standard(path) && !self.hides_standard(unit, path.segments.first().map_or("", |first| first.name))
+        looks_standard(path)
+            && !self.hides_standard(unit, path.segments.first().map_or("", |first| first.name))
     }
 
     fn hides_standard(&self, unit: usize, first: &str) -> bool {

@@ -9,13 +9,13 @@ use super::path::{Path, Type};
 use super::resolve::Meaning;
 use super::runs::{self, Traits};
 use super::solve::Graph;
-use super::summary::{Cast, CastKind, Item, MentionKind, Spot, Summary};
+use super::summary::{CastKind, Item, MentionKind, Spot, Summary};
 use crate::{Effect, EffectSet};
 
 /// How many items are looked at for the maker of a pointer.
 const MAX_NEAR: usize = 64;
 
-impl Graph<'_> {
+impl<'a> Graph<'a> {
     /// Follows the casts and the indirect calls of an item.
     pub(super) fn casts(&mut self, node: Node, item: &Item, unit: usize) {
         let summaries = self.index.summaries;
@@ -56,8 +56,18 @@ impl Graph<'_> {
             let behind = self.behind_pointer(node, unit, text);
             // What is called as another language calls, and is made nowhere here, is of another language.
             let foreign = matches!(&Type::read(text), Type::Function(signature) if signature.foreign);
-            if foreign && behind.is_empty() && !self.makes_near(node, &shape(&Type::read(text)).unwrap_or_default()) {
-                self.leaf(node, EffectSet::of(Effect::DynUnresolved), false, "a foreign function pointer", *spot, &[]);
+            if foreign
+                && behind.is_empty()
+                && !self.makes_near(node, &shape(&Type::read(text)).unwrap_or_default())
+            {
+                self.leaf(
+                    node,
+                    EffectSet::of(Effect::DynUnresolved),
+                    false,
+                    "a foreign function pointer",
+                    *spot,
+                    &[],
+                );
             }
             for meaning in behind {
                 self.leaf(node, meaning.effects, meaning.mediated, &meaning.shown, *spot, &[]);
@@ -71,6 +81,7 @@ impl Graph<'_> {
     /// What the function itself, or what it calls, makes into such a pointer is counted there already. Only where nothing of that
     /// kind is near may it be anything that the crate makes into one.
     pub(super) fn behind_pointer(&mut self, node: Node, unit: usize, text: &str) -> Vec<Rc<Meaning>> {
+        let text = text.strip_prefix("raw ").unwrap_or(text);
         let found = match Path::read(text).qualified {
             Some(block) => shape(&block.subject),
             None => shape(&Type::read(text)),
@@ -84,18 +95,27 @@ impl Graph<'_> {
     }
 
     /// Says whether an item, what encloses it, or something that these call makes a pointer of a shape.
+    ///
+    /// What a static holds that can change says nothing of what it holds later.
     fn makes_near(&mut self, node: Node, wanted: &str) -> bool {
-        self.is_near(node, |cast, summary| match cast.kind {
-            CastKind::Pointer | CastKind::Unsize => {
-                shape(&Type::read(summary.text(cast.to))).is_some_and(|found| found == wanted)
+        for (item, summary) in self.near(node) {
+            let made = item.casts.iter().any(|cast| match cast.kind {
+                CastKind::Pointer | CastKind::Unsize => {
+                    shape(&Type::read(summary.text(cast.to))).is_some_and(|found| found == wanted)
+                }
+                CastKind::Transmute => true,
+                CastKind::Raw => false,
+            });
+            if item.changes || made {
+                return made && !item.changes;
             }
-            CastKind::Transmute => true,
-            CastKind::Raw => false,
-        })
+        }
+        false
     }
 
-    /// Says whether an item, what encloses it, or something that these call has a cast.
-    fn is_near(&mut self, node: Node, fits: impl Fn(&Cast, &Summary) -> bool) -> bool {
+    /// Returns an item, what encloses it, and what these call, the nearest first.
+    fn near(&mut self, node: Node) -> Vec<(&'a Item, &'a Summary)> {
+        let mut found = Vec::new();
         let mut outermost = node;
         while let Some(parent) = self.index.parents.get(&outermost) {
             outermost = *parent;
@@ -107,10 +127,7 @@ impl Graph<'_> {
             let Some(entry) = self.index.entries.get(next as usize).copied() else { continue };
             let summaries = self.index.summaries;
             let Some(summary) = summaries.get(entry.unit) else { continue };
-            let made = entry.item.casts.iter().any(|cast| fits(cast, summary));
-            if made {
-                return true;
-            }
+            found.push((entry.item, summary));
             let mut more: Vec<Node> = self.index.children.get(next as usize).cloned().unwrap_or_default();
             for mention in &entry.item.mentions {
                 more.extend(&self.meaning(entry.unit, mention.kind, mention.what).targets);
@@ -121,7 +138,7 @@ impl Graph<'_> {
                 }
             }
         }
-        false
+        found
     }
 
     /// A type becomes a trait object.
@@ -154,7 +171,7 @@ impl Graph<'_> {
 
     /// Says whether a function becomes a plain address near an item, which is where an address that becomes a function comes from.
     pub(super) fn keeps_address_near(&mut self, node: Node) -> bool {
-        self.is_near(node, |cast, _| cast.kind == CastKind::Raw)
+        self.near(node).iter().any(|(item, _)| item.casts.iter().any(|cast| cast.kind == CastKind::Raw))
     }
 
     /// Returns what becomes a pointer or an object of a shape, in one crate or in all of the tool's own.

@@ -146,7 +146,11 @@ impl<'a> Index<'a> {
         let always: HashSet<&str> = summary.source.always.iter().map(|word| summary.text(*word)).collect();
         for (name, nodes) in &named {
             let last = name.rsplit("::").next().unwrap_or("");
-            if always.contains(last) || last.starts_with("__rust_alloc") || last.starts_with("__rust_realloc") || last.starts_with("__rust_dealloc") {
+            if always.contains(last)
+                || last.starts_with("__rust_alloc")
+                || last.starts_with("__rust_realloc")
+                || last.starts_with("__rust_dealloc")
+            {
                 self.always.extend(nodes);
             }
         }
@@ -211,15 +215,6 @@ impl<'a> Index<'a> {
             }
             return;
         }
-        let own_trait =
-            of_tail.is_some_and(|tail| self.traits.get(unit).is_some_and(|traits| traits.contains(tail)));
-        let written_standard = of_text.as_ref().is_some_and(|path| {
-            path.segments.len() > 1
-                && matches!(
-                    path.segments.first().map(|first| first.name),
-                    Some("std" | "core" | "alloc" | "fmt" | "io" | "ops" | "iter" | "error" | "cmp" | "hash")
-                )
-        });
         let standard = match of_tail {
             Some(tail) => Traits::one(tail),
             None => Traits::with_method(entry.name.rsplit("::").next().unwrap_or("")),
@@ -315,7 +310,13 @@ impl<'a> Index<'a> {
         let Type::Path(path) = written.behind() else {
             return Some(match self.heads.unnamed(written.behind()) {
                 Some(head) => vec![head],
-                None => self.heads.inside(unit, written.behind(), Inside::Mentioned).heads.into_iter().take(1).collect(),
+                None => self
+                    .heads
+                    .inside(unit, written.behind(), Inside::Mentioned)
+                    .heads
+                    .into_iter()
+                    .take(1)
+                    .collect(),
             });
         };
         // The compiler's own name for the type is better than the one that is written.
@@ -412,7 +413,11 @@ impl<'a> Index<'a> {
             }
         }
         for (of, subject) in &summary.source.implemented {
-            let (of, Type::Path(subject)) = (Path::read(summary.text(*of)), Type::read(summary.text(*subject)).behind().clone()) else { continue };
+            let (of, Type::Path(subject)) =
+                (Path::read(summary.text(*of)), Type::read(summary.text(*subject)).behind().clone())
+            else {
+                continue;
+            };
             let of = self.name(of.tail());
             for head in self.heads.written(unit, "", &subject) {
                 let types = self.with_trait.entry(of).or_default();

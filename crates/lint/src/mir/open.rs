@@ -23,11 +23,17 @@ pub(super) fn effects(item: &Item, summary: &Summary, meaning: &Meaning) -> Opti
         .filter(|mention| mention.kind == MentionKind::Function && mention.switch != Some(false))
     {
         let text = summary.text(mention.what);
-        let Some((_, setter)) = text.rsplit_once("OpenOptions::").or_else(|| text.rsplit_once("OpenOptionsExt>::")) else { continue };
+        let Some((_, setter)) =
+            text.rsplit_once("OpenOptions::").or_else(|| text.rsplit_once("OpenOptionsExt>::"))
+        else {
+            continue;
+        };
         match setter.trim_end_matches('}') {
             "read" => found.insert(Effect::FsRead),
             // Flags of one's own can create and empty a file.
-            "append" | "create" | "create_new" | "custom_flags" | "truncate" | "write" => found.insert(Effect::FsWrite),
+            "append" | "create" | "create_new" | "custom_flags" | "truncate" | "write" => {
+                found.insert(Effect::FsWrite);
+            }
             _ => {}
         }
     }

@@ -483,7 +483,13 @@ pub(super) fn balanced_end(text: &str, stops: impl Fn(char) -> bool) -> usize {
             _ if open == 0 && stops(c) => return at,
             '"' => quoted = true,
             // A character is no bracket.
-            '\'' if text.get(at + 1..).is_some_and(|rest| rest.starts_with(['<', '>', '(', ')', '[', ']', '{', '}', '"']) && rest.get(1..).is_some_and(|rest| rest.starts_with('\''))) => skipped = at + 3,
+            '\'' if text.get(at + 1..).is_some_and(|rest| {
+                rest.starts_with(['<', '>', '(', ')', '[', ']', '{', '}', '"'])
+                    && rest.get(1..).is_some_and(|rest| rest.starts_with('\''))
+            }) =>
+            {
+                skipped = at + 3;
+            }
             '<' | '(' | '[' | '{' => open += 1,
             '>' if before == '-' || before == '=' => {}
             '>' | ')' | ']' | '}' => {

@@ -136,7 +136,11 @@ impl Index<'_> {
             Some(block) if block.of.is_some() => {
                 let Some(of) = &block.of else { return Rc::default() };
                 // A trait of std may be printed by the path of a crate that passes it on, even under another name.
-                let other = if self.heads.is_standard(unit, of) { None } else { self.standard_path(unit, &of.plain()) };
+                let other = if self.heads.is_standard(unit, of) {
+                    None
+                } else {
+                    self.standard_path(unit, &of.plain())
+                };
                 let mut whole = of.clone();
                 if let Some(other) = &other {
                     let args = whole.segments.pop().map(|last| last.args).unwrap_or_default();
@@ -334,7 +338,10 @@ impl Index<'_> {
             meaning.targets = self.methods_of(&own.heads, of, method);
             let objects = traits.first().map(Path::tail).map(|tail| self.name(tail));
             if meaning.targets.is_empty() || objects == Some(of) {
-                let all = self.implementors(of, method).map(|(_, node)| node).chain(self.default_of(of, method).iter().copied());
+                let all = self
+                    .implementors(of, method)
+                    .map(|(_, node)| node)
+                    .chain(self.default_of(of, method).iter().copied());
                 meaning.targets = all.collect();
             }
             return Rc::new(meaning);
@@ -441,7 +448,9 @@ impl Index<'_> {
         if meaning.targets.is_empty() {
             meaning.targets = self.reached_otherwise(unit, &crates, path, signature);
         }
-        if meaning.targets.is_empty() && ["std::", "core::", "alloc::"].iter().any(|root| plain.starts_with(root)) {
+        if meaning.targets.is_empty()
+            && ["std::", "core::", "alloc::"].iter().any(|root| plain.starts_with(root))
+        {
             return self.standard(path, meaning.types, signature);
         }
         Rc::new(meaning)

@@ -123,7 +123,16 @@ impl Traits {
 
     /// Returns the traits that tell one type by another: the items of an iterator, what a future gives.
     pub(super) fn telling() -> Self {
-        Self::of(&["Iterator", "DoubleEndedIterator", "IntoIterator", "Future", "IntoFuture", "Deref", "DerefMut", "Index"])
+        Self::of(&[
+            "Iterator",
+            "DoubleEndedIterator",
+            "IntoIterator",
+            "Future",
+            "IntoFuture",
+            "Deref",
+            "DerefMut",
+            "Index",
+        ])
     }
 
     /// Returns what is in both.

@@ -34,7 +34,10 @@ pub(super) struct Graph<'a> {
     outputs: Quick<Node, Rc<[Head]>>,
     /// For each item whether it may do anything; empty before the rough look.
     may: Vec<bool>,
+    /// For each item whether it does something whatever types it is given.
+    sure: Vec<bool>,
     interest: Quick<Head, bool>,
+    sources: Quick<Head, bool>,
     /// The number of each type among those that matter.
     order: Vec<u32>,
     ordered: u32,
@@ -120,7 +123,9 @@ impl<'a> Graph<'a> {
             glues: Quick::default(),
             outputs: Quick::default(),
             may: Vec::new(),
+            sure: Vec::new(),
             interest: Quick::default(),
+            sources: Quick::default(),
             order: Vec::new(),
             ordered: 0,
             pointers: HashMap::new(),
@@ -130,13 +135,15 @@ impl<'a> Graph<'a> {
 
     /// Follows everything that the given items can reach.
     pub(super) fn follow(&mut self, roots: impl Iterator<Item = Node>) {
-        self.may = self.survey();
+        (self.may, self.sure) = self.survey();
         self.interest.clear();
         self.outputs.clear();
+        self.find_sources();
         let always = self.index.always.clone();
         for root in roots {
             self.reach(root);
-            let spot = self.index.entries.get(root as usize).and_then(|entry| entry.item.spot).unwrap_or_default();
+            let spot =
+                self.index.entries.get(root as usize).and_then(|entry| entry.item.spot).unwrap_or_default();
             for node in &always {
                 self.call(root, *node, &[], false, spot);
             }
@@ -336,12 +343,21 @@ impl<'a> Graph<'a> {
         if caller == target || !self.may_do(target) {
             return;
         }
+        // Types that lead to nothing by themselves lead to nothing together, if the caller's caller adds none.
+        let heads = if generic || heads.iter().any(|head| self.is_source(*head)) { heads } else { &[] };
         let number = match self.numbers.get(&(caller, target)) {
             Some(number) => *number,
             None => {
                 let number = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
                 self.numbers.insert((caller, target), number);
-                self.calls.push(Call { caller, target, heads: Vec::new(), held: Vec::new(), generic: false, spot });
+                self.calls.push(Call {
+                    caller,
+                    target,
+                    heads: Vec::new(),
+                    held: Vec::new(),
+                    generic: false,
+                    spot,
+                });
                 if let Some(edges) = self.edges.get_mut(caller as usize) {
                     edges.push((target, spot));
                 }
@@ -505,6 +521,66 @@ impl<'a> Graph<'a> {
             });
         self.interest.insert(head, found);
         found
+    }
+
+    /// Says whether something is done by a method of a type, by the end of a value of it, or by a type that these lead to.
+    fn is_source(&mut self, head: Head) -> bool {
+        if let Some(known) = self.sources.get(&head) {
+            return *known;
+        }
+        // What is not in the list has no methods of its own: an object stands for the types behind it.
+        let behind = self.index.object(head).map(|of| self.index.types_with(of)).unwrap_or_default();
+        let found = self.glue(head).iter().any(|node| self.is_sure(*node))
+            || behind.iter().any(|head| self.sources.get(head) == Some(&true));
+        self.sources.insert(head, found);
+        found
+    }
+
+    fn is_sure(&self, node: Node) -> bool {
+        self.sure.get(node as usize) == Some(&true)
+    }
+
+    /// Finds the types that do something, and those that lead to them.
+    fn find_sources(&mut self) {
+        let index = &self.index;
+        let heads: HashSet<Head> = index
+            .methods
+            .keys()
+            .chain(index.associated.keys())
+            .chain(index.parts.keys())
+            .chain(index.givers.keys())
+            .copied()
+            .collect();
+        let mut lead: HashMap<Head, Vec<Head>> = HashMap::new();
+        let mut open = Vec::new();
+        for head in &heads {
+            let methods: Vec<Node> =
+                self.index.methods.get(head).into_iter().flatten().map(|method| method.node).collect();
+            let givers = self.index.givers.get(head).cloned().unwrap_or_default();
+            if methods.iter().chain(&givers).any(|node| self.is_sure(*node))
+                || self.glue(*head).iter().any(|node| self.is_sure(*node))
+            {
+                open.push(*head);
+            }
+            let mut next: Vec<Head> = self.index.associated.get(head).cloned().unwrap_or_default();
+            for node in methods {
+                next.extend(self.output(node).iter());
+            }
+            for next in next {
+                lead.entry(next).or_default().push(*head);
+                if let Some(of) = self.index.object(next) {
+                    for behind in self.index.types_with(of) {
+                        lead.entry(behind).or_default().push(*head);
+                    }
+                }
+            }
+        }
+        self.sources = heads.into_iter().map(|head| (head, false)).collect();
+        while let Some(head) = open.pop() {
+            if self.sources.insert(head, true) != Some(true) {
+                open.extend(lead.get(&head).into_iter().flatten());
+            }
+        }
     }
 
     /// Returns the types in what an item gives, those that matter.

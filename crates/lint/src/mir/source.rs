@@ -188,8 +188,14 @@ impl<'a> Scan<'a> {
                 self.passed(at + 1, String::new());
             }
             "link_section" => {
-                let section = self.tokens.get(at + 2).filter(|token| token.kind == Kind::String).map_or("", |token| token.text);
-                let runs = ["init_array", "fini_array", "preinit_array", "ctors", "dtors", "mod_init_func"].iter().any(|name| section.contains(name));
+                let section = self
+                    .tokens
+                    .get(at + 2)
+                    .filter(|token| token.kind == Kind::String)
+                    .map_or("", |token| token.text);
+                let runs = ["init_array", "fini_array", "preinit_array", "ctors", "dtors", "mod_init_func"]
+                    .iter()
+                    .any(|name| section.contains(name));
                 if let Some(name) = self.named_after(at).filter(|_| runs) {
                     self.source.always.push(self.words.word(name));
                 }

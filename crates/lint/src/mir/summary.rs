@@ -34,6 +34,8 @@ pub(super) struct Item {
     pub(super) name: Word,
     /// Whether it is a static or a constant.
     pub(super) value: bool,
+    /// Whether it is a static whose value can change while the program runs.
+    pub(super) changes: bool,
     /// Whether the first parameter is `self`.
     pub(super) method: bool,
     /// Which impl it is in.

@@ -33,6 +33,21 @@ impl Rough {
         }
     }
 
+    /// Returns the items from which something that is done can be reached, through nodes below a number.
+    fn reaching(&self, below: u32) -> Vec<bool> {
+        let mut found = vec![false; self.callers.len().max(self.items as usize)];
+        let mut queue: VecDeque<u32> = self.active.iter().copied().collect();
+        while let Some(node) = queue.pop_front() {
+            match found.get_mut(node as usize) {
+                Some(slot) if !*slot && node < below => *slot = true,
+                _ => continue,
+            }
+            queue.extend(self.callers.get(node as usize).into_iter().flatten());
+        }
+        found.truncate(self.items as usize);
+        found
+    }
+
     fn wants(&mut self, from: u32, runs: Traits) {
         for bit in runs.bits() {
             self.edge(from, self.items + bit);
@@ -47,8 +62,8 @@ impl Rough {
 }
 
 impl Graph<'_> {
-    /// Returns for each item whether it may do anything.
-    pub(super) fn survey(&mut self) -> Vec<bool> {
+    /// Returns for each item whether it may do anything, and whether it does something whatever types it is given.
+    pub(super) fn survey(&mut self) -> (Vec<bool>, Vec<bool>) {
         let mut rough =
             Rough { items: u32::try_from(self.index.entries.len()).unwrap_or(u32::MAX), ..Rough::default() };
         for node in 0..rough.items {
@@ -59,17 +74,9 @@ impl Graph<'_> {
                 rough.edge(rough.items + bit, method.node);
             }
         }
-        let mut may = vec![false; rough.callers.len().max(rough.items as usize)];
-        let mut queue: VecDeque<u32> = rough.active.iter().copied().collect();
-        while let Some(node) = queue.pop_front() {
-            match may.get_mut(node as usize) {
-                Some(slot) if !*slot => *slot = true,
-                _ => continue,
-            }
-            queue.extend(rough.callers.get(node as usize).into_iter().flatten());
-        }
-        may.truncate(rough.items as usize);
-        may
+        let may = rough.reaching(u32::MAX);
+        let sure = rough.reaching(rough.items);
+        (may, sure)
     }
 
     fn look(&mut self, node: Node, rough: &mut Rough) {

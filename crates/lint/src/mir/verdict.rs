@@ -188,7 +188,15 @@ fn packages(graph: &mut Graph<'_>) -> Vec<Package> {
         .map(|((other, id), (holds, mut places))| {
             let (name, version) = id.rsplit_once('@').unwrap_or((&id, ""));
             places.sort_by_key(|(effect, _)| *effect);
-            Package { name: name.into(), version: version.into(), checksum: None, own: !other, holds, places, doubt: None }
+            Package {
+                name: name.into(),
+                version: version.into(),
+                checksum: None,
+                own: !other,
+                holds,
+                places,
+                doubt: None,
+            }
         })
         .collect()
 }

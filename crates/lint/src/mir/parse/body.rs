@@ -238,6 +238,10 @@ impl<'a> Body<'a> {
             self.set(target, self.origin(place), strings);
             return Some(());
         }
+        if let Some(number) = target.filter(|_| value.starts_with("const {alloc")) {
+            // A static that can change is reached by a raw pointer to it.
+            self.boxed.insert(number);
+        }
         let mut strings: Vec<Word> = Vec::new();
         if let Some(text) = literal(value) {
             strings.push(words.word(&text));
@@ -269,6 +273,13 @@ impl<'a> Body<'a> {
             };
             if let Some(text) = literal(part) {
                 strings.push(words.word(&text));
+            }
+            if let Some(constant) =
+                part.strip_prefix("const ").filter(|constant| may_own(constant) && !path.is_empty())
+            {
+                let made = words.word(path);
+                let end = balanced_end(constant, |c| c == '(' || c == ' ');
+                self.parts.push((made, words.word(constant.get(..end).unwrap_or(""))));
             }
             let Some(place) = operand(part) else { continue };
             strings.extend(base(place).and_then(|number| self.strings.get(&number)).into_iter().flatten());

@@ -130,7 +130,9 @@ fn header<'a>(line: &'a str, words: &mut Words, body: &mut Body<'a>) -> Option<I
     let (name, rest) = split_top(rest, ": ")?;
     let (found, _) = split_top(rest, " = ")?;
     body.signature(&[], found);
-    Some(Item { name: words.word(name), value: true, output: words.word(found), ..Item::default() })
+    let inner = ["Mutex", "RwLock", "Cell", "Once", "Atomic"].iter().any(|name| found.contains(name));
+    let changes = line.starts_with("static mut ") || (line.starts_with("static ") && inner);
+    Some(Item { name: words.word(name), value: true, changes, output: words.word(found), ..Item::default() })
 }
 
 /// Reads a place: `src/lib.rs:4:32: 4:65`.
