@@ -116,8 +116,11 @@ impl Manifest {
         for change in diff(old, new).into_iter().filter(|change| change.direction == Drift::Widened) {
             let name = match &change.subject {
                 // Who connects and who is told gives no tool anything.
-                Subject::Agent(_) | Subject::Gateway | Subject::Notify(_) => continue,
-                Subject::Manifest | Subject::Personality => continue,
+                Subject::Agent(_)
+                | Subject::Gateway
+                | Subject::Manifest
+                | Subject::Notify(_)
+                | Subject::Personality => continue,
                 // What is said of one tool of a server is about the server.
                 Subject::Server(name) => {
                     let server = name.split(' ').next().unwrap_or_default();
