@@ -42,7 +42,7 @@ impl Place {
     /// The same without the pins of the toolbox's own tools.
     pub(crate) fn agreed(&self) -> Result<Held, CommandError> {
         let lock = Lockfile::beside(self);
-        let accepted = if lock.path.exists() { Some(lock.read()?) } else { None };
+        let accepted = if lock.is_there()? { Some(lock.read()?) } else { None };
         let new = current(self, accepted.as_ref())?;
         let mut held = Held {
             in_force: InForce { hash: Some(new.hash().into()), ..InForce::default() },

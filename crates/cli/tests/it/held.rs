@@ -48,6 +48,21 @@ fn a_manifest_that_was_touched_stops_everything() {
 }
 
 #[test]
+fn a_link_to_nothing_is_not_the_absence_of_a_manifest() {
+    let bench = bench();
+    let lock = bench.path().join("ringfence.lock.json");
+    std::fs::remove_file(&lock).unwrap();
+    std::os::unix::fs::symlink("nothing.json", &lock).unwrap();
+    for arguments in
+        [&["call", "reader", r#"{"path": "a"}"#][..], &["manifest"], &["manifest", "accept", "--yes"]]
+    {
+        let refused = bench.ringfence(arguments);
+        assert!(refused.contains("ringfence.lock.json`: it is a link to nothing"), "{refused}");
+        assert!(!refused.contains("hello") && !refused.ends_with("exit 0"), "{refused}");
+    }
+}
+
+#[test]
 fn the_manifest_is_in_the_record() {
     let bench = bench();
     bench.ringfence(&["call", "reader", r#"{"path": "a"}"#, "--audit", "log.jsonl"]);

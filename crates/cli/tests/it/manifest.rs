@@ -184,12 +184,12 @@ fn compares_the_toolbox_with_a_revision() {
     let bench = bench.file("tools/ringfence.toml", widened());
     insta::assert_snapshot!(verify(&bench, &[]));
     // Whoever writes the file anew does not change what was agreed to.
-    assert!(bench.ringfence(&[&["manifest"], &policy[..]].concat()).ends_with("exit 0"));
+    assert!(bench.ringfence(&[&["manifest", "accept", "--yes"], &policy[..]].concat()).ends_with("exit 0"));
     assert!(verify(&bench, &[]).ends_with("exit 4"));
     assert!(verify(&bench, &["--against", "tools/ringfence.lock.json"]).ends_with("exit 0"));
     insta::assert_snapshot!(verify(&bench, &["--against", "nobody"]), @r"
     error: git knows no revision `nobody`
-      hint: name a revision or a manifest with --against REV|FILE
+      hint: name a revision, or a manifest whose name ends in `.json`
     exit 2
     ");
     // A file with the name of a revision is not what was agreed to.
@@ -232,6 +232,118 @@ fn reads_a_revision_in_another_working_tree_and_runs_nothing_of_it() {
 }
 
 #[test]
+fn a_revision_that_several_answer_to_is_refused() {
+    let bench = agreed();
+    let path = bench.path();
+    git(&path, &["init", "-q"]);
+    git(&path, &["add", "."]);
+    git(&path, &["commit", "-qm", "one"]);
+    git(&path, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    let verify = |revision: &str| bench.ringfence(&["manifest", "verify", "--against", revision]);
+    for revision in ["origin/main", "refs/remotes/origin/main", "HEAD", "HEAD~0", "origin/main^{commit}"] {
+        let told = verify(revision);
+        assert!(told.ends_with("exit 0"), "{revision}: {told}");
+    }
+    for (other, shown) in [("refs/tags/origin/main", "tag"), ("refs/heads/origin/main", "branch")] {
+        git(&path, &["update-ref", other, "HEAD"]);
+        for revision in ["origin/main", "origin/main~0", "origin/main@{0}"] {
+            let told = verify(revision);
+            assert!(
+                told.contains(&format!("`{revision}` is ambiguous: it is the name of")),
+                "{shown}: {told}"
+            );
+            for name in [other, "refs/remotes/origin/main"] {
+                assert!(told.contains(&format!("`{name}`")) && told.ends_with("exit 2"), "{shown}: {told}");
+            }
+        }
+        assert!(verify("refs/remotes/origin/main").ends_with("exit 0"), "{shown}");
+        git(&path, &["update-ref", "-d", other]);
+    }
+    // A whole name that only a tag answers to.
+    git(&path, &["update-ref", "refs/tags/refs/remotes/origin/gone", "HEAD"]);
+    let told = verify("refs/remotes/origin/gone");
+    assert!(told.contains("is ambiguous") && told.ends_with("exit 2"), "{told}");
+    // The beginning of a digest that somebody calls a tag.
+    git(&path, &["update-ref", "refs/tags/abcdef12", "HEAD"]);
+    let told = verify("abcdef12");
+    assert!(told.contains("is ambiguous") && told.ends_with("exit 2"), "{told}");
+}
+
+#[test]
+fn a_link_in_a_revision_is_called_one() {
+    let bench = Bench::new().file("ringfence.toml", TOOLBOX);
+    std::os::unix::fs::symlink("other.json", bench.path().join("ringfence.lock.json")).unwrap();
+    git(&bench.path(), &["init", "-q"]);
+    git(&bench.path(), &["add", "."]);
+    git(&bench.path(), &["commit", "-qm", "one"]);
+    let told = bench.ringfence(&["manifest", "verify"]);
+    assert!(
+        told.contains("`HEAD:ringfence.lock.json` is a symbolic link") && told.ends_with("exit 2"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_is_wider_is_not_written_over_what_was_agreed_to() {
+    let bench = agreed().file("ringfence.toml", widened());
+    let before = bench.read("ringfence.lock.json");
+    for arguments in [&["manifest"][..], &["manifest", "write"]] {
+        let told = bench.ringfence(arguments);
+        assert!(told.contains("error[tool.network.widened] tool fetch"), "{told}");
+        assert!(told.contains("was not written") && told.contains("`ringfence manifest accept`"), "{told}");
+        assert!(told.ends_with("exit 4"), "{told}");
+        assert_eq!(bench.read("ringfence.lock.json"), before);
+    }
+    // An edited one: nobody knows what it was.
+    let bench = bench
+        .file("ringfence.toml", TOOLBOX)
+        .file("ringfence.lock.json", before.replace("api.x.test", "b.x.test"));
+    let told = bench.ringfence(&["manifest"]);
+    assert!(told.contains("manifest.hash.mismatch") && told.ends_with("exit 4"), "{told}");
+    // The same and less need nobody.
+    let bench = bench.file("ringfence.lock.json", &before).file("ringfence.toml", TOOLBOX);
+    assert!(bench.ringfence(&["manifest"]).ends_with("exit 0"));
+    assert_eq!(bench.read("ringfence.lock.json"), before);
+    let bench = bench.file("ringfence.toml", narrowed());
+    assert!(bench.ringfence(&["manifest"]).ends_with("exit 0"));
+    assert_ne!(bench.read("ringfence.lock.json"), before);
+}
+
+#[test]
+fn who_connects_and_who_is_told_is_compared() {
+    let digest = "0".repeat(64);
+    let agent = format!("[[agent]]\nname = \"mallory\"\ntoken = \"sha256:{digest}\"\napproves = true\n");
+    let notify = "[[notify]]\ncommand = [\"curl\", \"https://evil.test\"]\nnetwork = { allow = [\"*\"] }\n";
+    let gateway = "[gateway]\nhosts = [\"evil.test\"]\n";
+    #[rustfmt::skip]
+    let cases = [
+        (agent.as_str(), "error[agent.added] agent mallory: widened: new: servers all; tools all of them; may agree to calls"),
+        (notify,         "error[notify.added] notify command curl https://evil.test: widened: new: a program that reaches `*`"),
+        (gateway,        "error[gateway.widened] gateway: widened: hosts: now also `evil.test`"),
+    ];
+    for (entry, wanted) in cases {
+        let bench = agreed().file("ringfence.toml", format!("{TOOLBOX}\n{entry}"));
+        let told = bench.ringfence(&["manifest", "verify", "--against", "ringfence.lock.json"]);
+        assert!(told.contains(wanted) && told.ends_with("exit 4"), "{told}");
+    }
+}
+
+#[test]
+fn the_limits_of_the_sandbox_are_limits() {
+    let tool = "[[tool]]\nname = \"t\"\ndescription = \"t\"\ncommand = [\"true\"]\ninput = {}\noutput = {}\n\
+        capabilities = { process = { allow = [\"true\"] } }\n";
+    let toolbox = format!("[personality]\nprocess = {{ allow = [\"true\"] }}\n{tool}");
+    let bench = Bench::new().file("ringfence.toml", &toolbox);
+    assert!(bench.ringfence(&["manifest"]).ends_with("exit 0"));
+    assert!(bench.ringfence(&["manifest", "show"]).contains("memory 1G (default)"));
+    let bench =
+        bench.file("ringfence.toml", format!("{toolbox}limits = {{ wall = \"100h\", memory = \"100G\" }}\n"));
+    let told = bench.ringfence(&["manifest", "verify", "--against", "ringfence.lock.json"]);
+    assert!(told.contains("error[tool.limits.raised] tool t: widened: memory: `1G` → `100G`"), "{told}");
+    assert!(told.ends_with("exit 4"), "{told}");
+}
+
+#[test]
 fn somebody_agrees_before_it_is_written_anew() {
     let bench = agreed().file("ringfence.toml", widened());
     let before = bench.read("ringfence.lock.json");
@@ -239,6 +351,7 @@ fn somebody_agrees_before_it_is_written_anew() {
     assert_eq!(bench.read("ringfence.lock.json"), before, "nobody has agreed");
     let told = bench.ringfence(&["manifest", "accept", "--yes"]);
     assert!(told.contains("tool.network.widened") && told.ends_with("exit 0"), "{told}");
+    assert!(!told.contains("accept it with"), "it is being accepted: {told}");
     assert_ne!(bench.read("ringfence.lock.json"), before);
     insta::assert_snapshot!(bench.ringfence(&["manifest", "accept"]), @r"
     ringfence.lock.json: nothing has changed

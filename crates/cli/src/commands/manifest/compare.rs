@@ -34,8 +34,8 @@ pub(super) fn diff(
     let (before, now) = (Lockfile::at(old).try_read()?, Lockfile::at(new).try_read()?);
     let text = read_text(new, None)?;
     let file = new.display().to_string();
-    let place = |subject: &Subject, _: ChangeCode| Some(line_of(&text, subject, &file));
-    Told { title: "ringfence manifest diff", format, place: &place }.of(&before, &now, out)
+    let place = |change: &Change| Some(line_of(&text, &change.subject, &file));
+    Told { title: "ringfence manifest diff", format, place: &place, help: Help::Told }.of(&before, &now, out)
 }
 
 /// Compares the toolbox with what was agreed to.
@@ -46,17 +46,53 @@ pub(super) fn verify(args: &VerifyArgs, place: &Place, out: &mut dyn Write) -> R
         Read::Unsound(_) => None,
     };
     let now = Read::Sound(Box::new(build::manifest(place, &args.made, recorded)?));
+    in_policy("ringfence manifest verify", args.format.format(), place, &before, &now, out)
+}
+
+/// Tells what the toolbox has beyond the manifest that is there, where it has anything.
+pub(super) fn is_wider(
+    lock: &Lockfile,
+    now: &Manifest,
+    place: &Place,
+    out: &mut dyn Write,
+) -> Result<bool, CommandError> {
+    let before = lock.try_read()?;
+    let is_wider = match &before {
+        Read::Sound(before) => diff::is_widened(&diff::diff(before, now)),
+        // Nobody knows what it was.
+        Read::Unsound(_) => true,
+    };
+    if is_wider {
+        let now = Read::Sound(Box::new(now.clone()));
+        in_policy("ringfence manifest", Format::Human, place, &before, &now, out)?;
+        writeln!(
+            out,
+            "{}: was not written, since it would be wider; agree to it with `ringfence manifest accept`",
+            lock.path.display()
+        )?;
+    }
+    Ok(is_wider)
+}
+
+/// Tells of changes with their places in the toolbox.
+fn in_policy(
+    title: &'static str,
+    format: Format,
+    place: &Place,
+    before: &Read,
+    now: &Read,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
     let text = read_text(&place.policy, None)?;
     let places = Places::read(&text);
     let file = place.policy.display().to_string();
-    let find = |subject: &Subject, code: ChangeCode| {
-        let found = places.as_ref().and_then(|places| in_toolbox(places, subject, code));
+    let find = |change: &Change| {
+        let found = places.as_ref().and_then(|places| in_toolbox(places, change));
         let (line, column) = found.unwrap_or((1, 1));
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Some(FilePlace { file: file.clone(), line: number(line), column: number(column) })
     };
-    Told { title: "ringfence manifest verify", format: args.format.format(), place: &find }
-        .of(&before, &now, out)
+    Told { title, format, place: &find, help: Help::Told }.of(before, now, out)
 }
 
 /// Shows what has changed, and writes the manifest anew when somebody agrees.
@@ -68,7 +104,7 @@ pub(super) fn accept(
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
     let lock = Lockfile::beside(place);
-    let before = if lock.path.exists() { Some(lock.try_read()?) } else { None };
+    let before = if lock.is_there()? { Some(lock.try_read()?) } else { None };
     let recorded = match &before {
         Some(Read::Sound(manifest)) => Some(&**manifest),
         Some(Read::Unsound(_)) | None => None,
@@ -78,8 +114,13 @@ pub(super) fn accept(
         writeln!(out, "{}: nothing has changed", lock.path.display())?;
         return Ok(Exit::Done);
     }
-    let nowhere = |_: &Subject, _: ChangeCode| None;
-    let told = Told { title: "ringfence manifest accept", format: Format::Human, place: &nowhere };
+    let nowhere = |_: &Change| None;
+    let told = Told {
+        title: "ringfence manifest accept",
+        format: Format::Human,
+        place: &nowhere,
+        help: Help::Known,
+    };
     let proposed = Read::Sound(Box::new(now.clone()));
     match before {
         Some(before) => told.of(&before, &proposed, out)?,
@@ -164,7 +205,16 @@ fn agreed(against: &str, key: Option<&VerifierKey>, place: &Place) -> Result<Rea
 struct Told<'a> {
     title: &'static str,
     format: Format,
-    place: &'a dyn Fn(&Subject, ChangeCode) -> Option<FilePlace>,
+    place: &'a dyn Fn(&Change) -> Option<FilePlace>,
+    help: Help,
+}
+
+/// Whether findings say what can be done about them.
+#[derive(Clone, Copy, Debug)]
+enum Help {
+    /// Whoever reads it is doing it.
+    Known,
+    Told,
 }
 
 impl Told<'_> {
@@ -176,9 +226,13 @@ impl Told<'_> {
             (old, new) => (unsound("the old", old).chain(unsound("the new", new)).collect(), json!({})),
         };
         let is_widened = diff::is_widened(&changes);
-        let findings = changes
-            .iter()
-            .map(|change| Finding { place: (self.place)(&change.subject, change.code), ..change.finding() });
+        let findings = changes.iter().map(|change| {
+            let finding = Finding { place: (self.place)(change), ..change.finding() };
+            match self.help {
+                Help::Known => Finding { help: None, ..finding },
+                Help::Told => finding,
+            }
+        });
         let mut data = data;
         if let Some(map) = data.as_object_mut() {
             map.insert("widened".to_owned(), is_widened.into());
@@ -246,9 +300,12 @@ fn line_of(text: &str, subject: &Subject, file: &str) -> FilePlace {
 }
 
 /// Finds what a change is about in the text of a toolbox.
-fn in_toolbox(places: &Places<'_>, subject: &Subject, code: ChangeCode) -> Option<(usize, usize)> {
-    let field = field(code);
-    match subject {
+fn in_toolbox(places: &Places<'_>, change: &Change) -> Option<(usize, usize)> {
+    let field = match field(change.code) {
+        "input" if change.message.starts_with("the output ") => "output",
+        field => field,
+    };
+    match &change.subject {
         Subject::Agent(name) => places.agent(name, field),
         Subject::Gateway => places.gateway("listen"),
         Subject::Manifest => None,

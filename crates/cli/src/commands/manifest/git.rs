@@ -53,7 +53,10 @@ impl Repository {
     /// Returns a file of a revision; none where the revision has no such file.
     pub(super) fn file(&self, revision: &str, file: &Path) -> Result<Option<String>, CommandError> {
         let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, ':' | '\\' | '*' | '?' | '[');
-        if revision.is_empty() || revision.starts_with('-') || !revision.chars().all(is_plain) {
+        if revision.is_empty() {
+            return Err(input("an empty name is not a revision"));
+        }
+        if revision.starts_with('-') || !revision.chars().all(is_plain) {
             return Err(input(format!("`{}` is not a revision", one_line(revision))));
         }
         let inside = self.inside(file)?;
@@ -61,10 +64,57 @@ impl Repository {
         if known.is_none() {
             return Err(CommandError::Input {
                 message: format!("git knows no revision `{revision}`"),
-                hint: Some("name a revision or a manifest with --against REV|FILE"),
+                hint: Some("name a revision, or a manifest whose name ends in `.json`"),
             });
         }
+        self.refuse_ambiguous(revision)?;
+        let listed = self.git(&["ls-tree", "--full-tree", revision, "--", &inside])?.unwrap_or_default();
+        if listed.starts_with("120000 ") {
+            return Err(input(format!("`{revision}:{inside}` is a symbolic link, not a manifest")));
+        }
         self.git(&["cat-file", "blob", &format!("{revision}:{inside}")])
+    }
+
+    /// Refuses a name that several refs answer to: git takes a tag before the branch of a remote, and whoever may push a tag
+    /// would choose what was agreed to.
+    fn refuse_ambiguous(&self, revision: &str) -> Result<(), CommandError> {
+        let name = revision.split(['~', '^']).next().unwrap_or_default();
+        let name = name.split("@{").next().unwrap_or_default();
+        // Git looks for these in its own folder first.
+        if matches!(name, "" | "@" | "HEAD") {
+            return Ok(());
+        }
+        let candidates = [
+            name.to_owned(),
+            format!("refs/{name}"),
+            format!("refs/tags/{name}"),
+            format!("refs/heads/{name}"),
+            format!("refs/remotes/{name}"),
+            format!("refs/remotes/{name}/HEAD"),
+        ];
+        let mut arguments = vec!["for-each-ref", "--format=%(refname)"];
+        arguments.extend(candidates.iter().map(String::as_str));
+        let listed = self.git(&arguments)?.unwrap_or_default();
+        let answers: Vec<&str> =
+            listed.lines().filter(|line| candidates.iter().any(|candidate| candidate == line)).collect();
+        // A whole name is looked for as it is before anything else; a digest is one before it is a name.
+        let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        let is_digest = name.len() >= 7 && name.chars().all(is_digit);
+        let is_clear = match answers.as_slice() {
+            [] => true,
+            _ if answers.contains(&name) => true,
+            _ if is_digest => matches!(name.len(), 40 | 64),
+            [_] => !name.starts_with("refs/"),
+            _ => false,
+        };
+        if is_clear {
+            return Ok(());
+        }
+        let answers: Vec<String> = answers.iter().map(|answer| format!("`{}`", one_line(answer))).collect();
+        Err(CommandError::Input {
+            message: format!("`{revision}` is ambiguous: it is the name of {}", answers.join(" and ")),
+            hint: Some("write the whole name, such as `refs/remotes/origin/main`"),
+        })
     }
 
     /// Returns the path of a file from the root of the repository.

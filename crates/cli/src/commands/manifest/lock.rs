@@ -33,6 +33,23 @@ impl Lockfile {
         Self { path: path.to_path_buf() }
     }
 
+    /// Says whether there is a manifest. A link to nothing is a mistake: it would look as if nobody had agreed to anything.
+    pub(crate) fn is_there(&self) -> Result<bool, CommandError> {
+        let failed = |error| CommandError::File { verb: "read", path: self.path.clone(), error, hint: None };
+        match std::fs::symlink_metadata(&self.path) {
+            Ok(own) if own.is_symlink() => match std::fs::metadata(&self.path) {
+                Ok(_) => Ok(true),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    Err(failed(std::io::Error::other("it is a link to nothing")))
+                }
+                Err(error) => Err(failed(error)),
+            },
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
     /// Returns where the signature is.
     pub(super) fn signature(&self) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
@@ -64,7 +81,7 @@ impl Lockfile {
     pub(super) fn check(&self, manifest: &Manifest, out: &mut dyn Write) -> Result<Exit, CommandError> {
         let wanted = text_of(manifest)?;
         let shown = self.path.display();
-        if !self.path.exists() {
+        if !self.is_there()? {
             writeln!(out, "{shown}: is not there; write it with `ringfence manifest`")?;
             return Ok(Exit::Findings);
         }

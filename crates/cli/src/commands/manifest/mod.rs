@@ -21,7 +21,7 @@ pub(crate) use lock::Lockfile;
 ///
 /// The manifest (`ringfence.lock.json` beside the toolbox) says of every tool and server what it reaches under the personality,
 /// who must agree, and what runs. It is the same on every machine. Commit it: a reviewer approves a page of permissions, and from
-/// then on nothing widens unseen. Without a command, writes it.
+/// then on nothing widens unseen. Without a command, writes it, unless it is wider than the one that is there.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ManifestArgs {
@@ -69,6 +69,8 @@ enum ManifestCommand {
     /// Exits with 4 when the toolbox widens anything.
     Verify(Box<VerifyArgs>),
     /// Write the manifest of the toolbox
+    ///
+    /// Where there is one and the toolbox widens anything, shows what, writes nothing, and exits with 4.
     Write(WriteArgs),
 }
 
@@ -178,6 +180,10 @@ fn write(args: &WriteArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, C
     let manifest = build::manifest(place, &args.made, lock.read_if_sound().as_ref())?;
     if args.check {
         return lock.check(&manifest, out);
+    }
+    // What is wider is for somebody to agree to, not to be written over.
+    if lock.is_there()? && compare::is_wider(&lock, &manifest, place, out)? {
+        return Ok(Exit::Findings);
     }
     lock.write(&manifest, args.sign.sign.as_deref(), out)
 }

@@ -116,8 +116,8 @@ fn names<K: NameKind>(
 
 fn approvals(changes: &mut Changes<'_>, old: &Approvals, new: &Approvals) {
     let codes = [PersonalityApprovalsWidened, PersonalityApprovalsNarrowed];
-    let mut judge = |what: String, before: Decision, now: Decision| {
-        let message = format!("{what}: {}", arrow(decision(before), decision(now)));
+    let mut judge = |what: String, before: Decision, now: Decision, words: [&str; 2]| {
+        let message = format!("{what}: {}", arrow(words[0], words[1]));
         match now.cmp(&before) {
             std::cmp::Ordering::Equal => {}
             std::cmp::Ordering::Less => changes.widened(codes[0], message),
@@ -125,14 +125,23 @@ fn approvals(changes: &mut Changes<'_>, old: &Approvals, new: &Approvals) {
         }
     };
     for class in SafetyClass::ALL {
-        judge(format!("class {}", class.as_str()), old.class_decision(class), new.class_decision(class));
+        let (before, now) = (old.class_decision(class), new.class_decision(class));
+        judge(format!("class {}", class.as_str()), before, now, [decision(before), decision(now)]);
     }
     let own = |approvals: &Approvals, tool| {
         approvals.tools.get(tool).map_or(Decision::Allow, |route| Decision::from(*route))
     };
     let tools: std::collections::BTreeSet<_> = old.tools.keys().chain(new.tools.keys()).collect();
     for tool in tools {
-        judge(format!("tool {tool}"), own(old, tool), own(new, tool));
+        // Without a route of its own a tool has that of its class.
+        let word = |approvals: &Approvals| {
+            if approvals.tools.contains_key(tool) {
+                decision(own(approvals, tool))
+            } else {
+                "that of its class"
+            }
+        };
+        judge(format!("tool {tool}"), own(old, tool), own(new, tool), [word(old), word(new)]);
     }
     let span =
         |approvals: &Approvals| approvals.expires.map_or("by default".to_owned(), |span| span.to_string());

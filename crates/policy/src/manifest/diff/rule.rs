@@ -10,13 +10,13 @@ use crate::manifest::limits::{fields, shown};
 use crate::report::Level;
 use crate::{Constraints, Decision, Idempotency, IdempotencyMode, Limits, Risk, SafetyClass};
 
-/// Returns a decision as it is written.
+/// Returns a decision as a policy writes it.
 pub(super) const fn decision(decision: Decision) -> &'static str {
     match decision {
-        Decision::Allow => "allow",
-        Decision::Ask => "ask",
-        Decision::AskTwo => "ask-two",
-        Decision::Forbid => "forbid",
+        Decision::Allow => "auto",
+        Decision::Ask => "human",
+        Decision::AskTwo => "dual",
+        Decision::Forbid => "deny",
     }
 }
 

@@ -8,6 +8,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::change::{arrow, quote};
+
+/// How much of a value is told.
+const SHOWN: usize = 60;
+
 /// How a schema compares with the one before.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Comparison {
@@ -72,6 +77,43 @@ pub(super) fn compare(old: &Value, new: &Value) -> Comparison {
         (true, false) => Comparison::Tighter,
         (false, _) => Comparison::Looser,
     }
+}
+
+/// Returns the first place and keyword where a schema may admit more, where one is evident.
+pub(super) fn looser_at(old: &Value, new: &Value) -> Option<String> {
+    let (old, new) = (bare(old), bare(new));
+    if is_far(&old) || is_far(&new) { None } else { looser_below(&old, &new, String::new()) }
+}
+
+fn looser_below(old: &Value, new: &Value, place: String) -> Option<String> {
+    let (Value::Object(was), Value::Object(is)) = (old, new) else {
+        return Some(format!("{} {}", quote(&place), arrow(&short(Some(old)), &short(Some(new)))));
+    };
+    let mut keys = was.keys().chain(is.keys().filter(|key| !was.contains_key(*key)));
+    let key = keys.find(|key| was.get(*key) != is.get(*key) && !keeps(key, was, is))?;
+    let inner = |schema: &Fields| schema.get(key).and_then(Value::as_object).cloned();
+    if let ("properties", Some(before), Some(now)) = (key.as_str(), inner(was), inner(is)) {
+        let both = before.iter().filter_map(|(name, before)| Some((name, before, now.get(name)?)));
+        if let Some((name, before, now)) = both.into_iter().find(|(_, before, now)| !covers(before, now)) {
+            let name = name.replace('~', "~0").replace('/', "~1");
+            return looser_below(before, now, format!("{place}/properties/{name}"));
+        }
+    }
+    if let ("items", Some(before), Some(now)) = (key.as_str(), inner(was), inner(is))
+        && was.get("prefixItems") == is.get("prefixItems")
+    {
+        return looser_below(&before.into(), &now.into(), format!("{place}/items"));
+    }
+    let values = arrow(&short(was.get(key)), &short(is.get(key)));
+    let place = if place.is_empty() { "/".to_owned() } else { place };
+    Some(format!("{}: {} {values}", quote(&place), quote(key)))
+}
+
+/// Returns a value for people, cut off where it is long.
+fn short(value: Option<&Value>) -> String {
+    let Some(value) = value else { return "none".to_owned() };
+    let text = value.to_string();
+    if text.chars().count() <= SHOWN { text } else { text.chars().take(SHOWN).chain(['…']).collect() }
 }
 
 /// Says whether a schema tells people and models nothing that the one before did not tell at the same place.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::schema::{Comparison, compare, tells_nothing_new};
+use super::schema::{Comparison, compare, looser_at, tells_nothing_new};
 use super::*;
 use crate::manifest::tests::manifest_of;
 use crate::manifest::{DefaultLimits, LintRecord, Sources};
@@ -521,6 +521,38 @@ fn schemas_are_tighter_only_where_it_is_proven() {
     for (number, (old, new, wanted)) in cases.into_iter().enumerate() {
         assert_eq!(compare(&old, &new), wanted, "case {number}: {old} → {new}");
     }
+}
+
+#[test]
+fn says_where_a_schema_may_admit_more() {
+    let amount =
+        |maximum: u32| json!({"type": "object", "properties": {"amount": {"maximum": maximum}, "b/c": {}}});
+    #[rustfmt::skip]
+    let cases = [
+        (amount(1000),                                     amount(100_000),                                       Some("`/properties/amount`: `maximum` `1000` → `100000`")),
+        (json!({"items": {"type": "number"}}),             json!({"items": {"type": "string"}}),                  Some("`/items`: `type` `\"number\"` → `\"string\"`")),
+        (json!({"pattern": "^a`"}),                        json!({}),                                             Some("`/`: `pattern` `\"^a'\"` → `none`")),
+        (json!({"properties": {"a/b": {"minLength": 2}}}), json!({"properties": {"a/b": {"minLength": 1}}}),      Some("`/properties/a~1b`: `minLength` `2` → `1`")),
+        (json!({"properties": {"a": {}}, "additionalProperties": false}),
+            json!({"properties": {"a": {}, "b": {}}, "additionalProperties": false}),                             Some(r#"`/`: `properties` `{"a":{}}` → `{"a":{},"b":{}}`"#)),
+        (json!({"$ref": "#/a"}),                           json!({"$ref": "#/b"}),                                None),
+    ];
+    for (old, new, wanted) in cases {
+        assert_eq!(looser_at(&old, &new).as_deref(), wanted, "{old} → {new}");
+    }
+}
+
+#[test]
+fn a_route_is_called_what_a_policy_calls_it() {
+    let told = |from: &str, to: &str| {
+        let changes = diff(&manifest_of(BASE), &edited(from, to));
+        changes.iter().map(|change| change.message.clone()).collect::<Vec<_>>()
+    };
+    let found = told(r#"{ note = "human" }"#, "{}");
+    assert!(found.contains(&"tool note: `human` → `that of its class`".to_owned()), "{found:?}");
+    assert!(found.contains(&"approval: `human` → `auto`".to_owned()), "{found:?}");
+    let found = told(r#"write = "human""#, r#"write = "dual""#);
+    assert!(found.contains(&"class write: `human` → `dual`".to_owned()), "{found:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::ChangeCode::{
     ToolSandboxStrengthened, ToolSandboxWeakened, ToolSchemaLoosened, ToolSchemaTightened,
 };
 use super::change::{Changes, arrow, quote, quoted};
-use super::schema::{Comparison, compare as compare_schemas, tells_nothing_new};
+use super::schema::{Comparison, compare as compare_schemas, looser_at, tells_nothing_new};
 use super::{lint, reach, rule};
 use crate::SafetyClass;
 use crate::manifest::tool::spelled;
@@ -80,14 +80,16 @@ fn schemas(changes: &mut Changes<'_>, old: &ToolRecord, new: &ToolRecord) {
         match compare_schemas(before, now) {
             Comparison::Equal => {}
             Comparison::Looser => {
-                changes.widened(ToolSchemaLoosened, format!("the {what} schema may admit more than before"));
+                let place = looser_at(before, now).map_or_else(String::new, |place| format!(": {place}"));
+                let message = format!("the {what} schema may admit more than before{place}");
+                changes.widened(ToolSchemaLoosened, message);
             }
             Comparison::Tighter => {
                 changes.narrowed(ToolSchemaTightened, format!("the {what} schema admits less"));
             }
         }
         if !tells_nothing_new(before, now) {
-            let message = format!("what the {what} schema says to a model");
+            let message = format!("the {what} schema says something else to a model");
             changes.changed(ToolDescriptionChanged, Level::Warning, message);
         }
     }
