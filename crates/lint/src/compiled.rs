@@ -84,6 +84,13 @@ fn with_inventory(mut analysis: Analysis, project: &Project) -> Analysis {
         let Some(package) = analysis.packages.get_mut(number) else { continue };
         package.checksum.clone_from(&source.checksum);
         package.own = source.own;
+        let same = project.packages.iter().filter(|one| one.name == source.name && one.version == source.version);
+        if same.count() > 1 {
+            // No waiver says which of them is meant.
+            package.checksum = Some("ambiguous".to_owned());
+            package.holds.insert(Effect::Unanalyzed);
+            package.doubt = Some("two packages of this name and version are in the program".to_owned());
+        }
         for (kind, effect) in
             [(TargetKind::BuildScript, Effect::BuildScript), (TargetKind::ProcMacro, Effect::ProcMacro)]
         {

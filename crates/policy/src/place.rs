@@ -45,6 +45,12 @@ impl<'a> Places<'a> {
         Some(self.along(self.document.get_ref().get("gateway")?, field))
     }
 
+    /// Returns the line and column of the first entry of `notify`.
+    pub fn notify(&self) -> Option<(usize, usize)> {
+        let first = self.document.get_ref().get("notify")?.get_ref().as_array()?.first()?;
+        Some(line_and_column(self.text, first.span().start))
+    }
+
     fn entry(&self, lists: [&str; 2], name: &str, field: &str) -> Option<&Spanned<DeValue<'a>>> {
         let root = self.document.get_ref();
         let entries = lists.iter().find_map(|list| root.get(*list))?.get_ref().as_array()?;

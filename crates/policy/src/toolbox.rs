@@ -209,6 +209,11 @@ impl Toolbox {
         &self.servers
     }
 
+    /// Returns who connects and who is told, as it is written.
+    pub fn outside(&self) -> crate::manifest::Outside<'_> {
+        crate::manifest::Outside { agents: &self.agents, gateway: Some(&self.gateway), notify: &self.notify }
+    }
+
     fn declared(
         &self,
         variables: Option<&Variables>,

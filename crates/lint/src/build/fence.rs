@@ -15,10 +15,11 @@ use super::{BuildError, Toolchain};
 const GIBI: u64 = 1 << 30;
 
 /// Variables that are set here and perhaps nowhere else: code that asks for one can tell that it is looked at.
-pub(super) const OWN_VARIABLES: [&str; 13] = [
+pub(super) const OWN_VARIABLES: [&str; 14] = [
     "CARGO_HOME",
     "CARGO_INCREMENTAL",
     "CARGO_NET_OFFLINE",
+    "CARGO_PROFILE_RELEASE_OPT_LEVEL",
     "CARGO_TARGET_DIR",
     "CARGO_TERM_COLOR",
     "HOME",
@@ -88,6 +89,8 @@ impl Fence<'_> {
             .variable("CARGO_HOME", self.cargo_home)
             .variable("CARGO_TARGET_DIR", self.writable.join("target"))
             .variable("CARGO_INCREMENTAL", "0")
+            // Libraries of other languages are built on the way, and nobody runs them.
+            .variable("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
             .variable("CARGO_TERM_COLOR", "never")
             .variable("CARGO_NET_OFFLINE", "true")
             // What the project's own configuration of cargo may name instead of the compiler does not count.

@@ -164,7 +164,8 @@ fn subjects(tools: &[FoundTool], analysis: &Analysis, project: &Project) -> (Vec
             let help = "write it literally, or list the tool under `[[package.metadata.ringfence.tool]]` in Cargo.toml";
             findings.push(finding("lint.incomplete", Level::Warning, message, help));
         }
-        let Some(verdict) = verdict_of(&one.entry, analysis) else {
+        let found = verdicts_of(&one.entry, analysis);
+        let Some(verdict) = found.first() else {
             let message = match &one.entry {
                 Entry::Closure(_) => "the closure that it runs was not found in what was built".to_owned(),
                 Entry::Function(path) => format!("there is no function `{path}`"),
@@ -179,34 +180,33 @@ fn subjects(tools: &[FoundTool], analysis: &Analysis, project: &Project) -> (Vec
             entry: Some(verdict.function.clone()),
             place: verdict.place.clone().or_else(|| Some(one.place.clone())),
             declared: one.declared.as_ref().map(declared::effects),
-            uses: joined(
-                std::iter::once(&one.entry)
-                    .chain(&one.others)
-                    .filter_map(|entry| verdict_of(entry, analysis)),
-            ),
+            uses: joined(found.iter().copied().chain(one.others.iter().flat_map(|entry| verdicts_of(entry, analysis)))),
             in_process,
         });
     }
     (subjects, findings)
 }
 
-/// Finds what the entry of a tool does.
-fn verdict_of<'a>(entry: &Entry, analysis: &'a Analysis) -> Option<&'a Verdict> {
+/// Finds what the entry of a tool does. A library and a program may both have such a function: then both count.
+fn verdicts_of<'a>(entry: &Entry, analysis: &'a Analysis) -> Vec<&'a Verdict> {
     match entry {
         Entry::Closure(place) => {
             let closures = analysis.functions.iter().filter(|one| one.kind == FunctionKind::Closure);
-            let mut here = closures.filter(|one| one.place.as_ref() == Some(place));
-            here.next()
+            closures.filter(|one| one.place.as_ref() == Some(place)).collect()
         }
         Entry::Function(path) => named(path, analysis),
     }
 }
 
-/// Finds a function by its path, with or without the crate's name.
-fn named<'a>(path: &str, analysis: &'a Analysis) -> Option<&'a Verdict> {
+/// Finds functions by their path, with or without the crate's name; where several end so, all of them.
+fn named<'a>(path: &str, analysis: &'a Analysis) -> Vec<&'a Verdict> {
     let functions = || analysis.functions.iter().filter(|one| one.kind == FunctionKind::Function);
+    let exact: Vec<&Verdict> = functions().filter(|one| one.function == path).collect();
+    if !exact.is_empty() {
+        return exact;
+    }
     let ends = |one: &&Verdict| one.function.strip_suffix(path).is_some_and(|rest| rest.ends_with("::"));
-    functions().find(|one| one.function == path).or_else(|| functions().find(ends))
+    functions().filter(ends).collect()
 }
 
 /// Makes a subject of every function that the command line names.
@@ -223,7 +223,7 @@ fn entries(args: &Args, analysis: &Analysis) -> Result<Vec<Subject>, CommandErro
                     entry: Some(one.function.clone()),
                     place: one.place.clone(),
                     declared: Some(declared),
-                    uses: one.uses.clone(),
+                    uses: joined(named(&one.function, analysis).into_iter()),
                     in_process: false,
                 });
             }

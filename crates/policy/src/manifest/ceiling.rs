@@ -4,13 +4,6 @@ use crate::{HostSet, NameKind, NameSet, NetworkCeiling, PathPattern, PathSet, Pe
 
 /// Returns the personality with its lists in order and each entry once, and without its examples, which grant nothing.
 pub(super) fn sorted(personality: &Personality) -> Personality {
-    let network = &personality.network;
-    let mut private: Vec<String> = network.private().iter().map(ToString::to_string).collect();
-    private.sort_unstable();
-    private.dedup();
-    // Its entries were read once, so they can be read again.
-    let private =
-        Private::parse(private.iter().map(String::as_str)).unwrap_or_else(|_| network.private().clone());
     let mut tools = personality.tools.clone();
     if let Some(tools) = &mut tools {
         tools.sort_unstable();
@@ -21,7 +14,7 @@ pub(super) fn sorted(personality: &Personality) -> Personality {
     fs_reach.write = paths(&fs_reach.write);
     Personality {
         tools,
-        network: NetworkCeiling::new(hosts(network.allow()), private).with_on_unknown(network.on_unknown()),
+        network: network(&personality.network),
         fs_reach,
         secrets: personality.secrets.as_ref().map(names),
         process: personality.process.as_ref().map(names),
@@ -29,6 +22,21 @@ pub(super) fn sorted(personality: &Personality) -> Personality {
         example: Vec::new(),
         ..personality.clone()
     }
+}
+
+/// Returns the network of a ceiling with its lists in order.
+pub(super) fn network(network: &NetworkCeiling) -> NetworkCeiling {
+    let private = private(network.private());
+    NetworkCeiling::new(hosts(network.allow()), private).with_on_unknown(network.on_unknown())
+}
+
+/// Returns private addresses in order.
+pub(super) fn private(set: &Private) -> Private {
+    let mut private: Vec<String> = set.iter().map(ToString::to_string).collect();
+    private.sort_unstable();
+    private.dedup();
+    // Its entries were read once, so they can be read again.
+    Private::parse(private.iter().map(String::as_str)).unwrap_or_else(|_| set.clone())
 }
 
 fn hosts(set: &HostSet) -> HostSet {

@@ -10,6 +10,15 @@ use serde_json::{Map, Value};
 use super::sourced::Provenance;
 use crate::Limits;
 
+/// The limits that hold for processes where nothing is written. What starts no process has none of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DefaultLimits {
+    /// Those of a command, which ends with its call.
+    pub command: Limits,
+    /// Those of a server, which goes on.
+    pub server: Limits,
+}
+
 /// Limits with who set them.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "BTreeMap<String, Written>", into = "BTreeMap<String, Written>")]
@@ -27,16 +36,19 @@ struct Written {
 }
 
 impl SourcedLimits {
-    /// Joins what a tool asks for with what the personality leaves.
-    pub(super) fn new(tool: &Limits, personality: &Limits) -> Result<Self, String> {
-        let limits = tool.meet(personality);
+    /// Joins what a tool asks for with what the personality leaves, and puts the default where neither says anything.
+    pub(super) fn new(tool: &Limits, personality: &Limits, default: &Limits) -> Result<Self, String> {
+        let limits = fields(&tool.meet(personality));
         let (tool, personality) = (fields(tool), fields(personality));
-        let written = fields(&limits).into_iter().map(|(name, value)| {
+        let default = fields(default).into_iter().filter(|(name, _)| !limits.contains_key(name));
+        let default: Vec<_> =
+            default.map(|(name, value)| (name, Written { from: Provenance::Default, value })).collect();
+        let written = limits.into_iter().map(|(name, value)| {
             let holds = |side: &Map<String, Value>| side.get(&name) == Some(&value);
             let from = Provenance::of(holds(&tool), holds(&personality));
             (name, Written { from, value })
         });
-        Self::try_from(written.collect::<BTreeMap<_, _>>())
+        Self::try_from(written.chain(default).collect::<BTreeMap<_, _>>())
     }
 
     /// Returns the limits.

@@ -10,6 +10,7 @@ mod ceiling;
 pub mod diff;
 mod error;
 mod limits;
+mod outside;
 mod paths;
 mod reached;
 mod server;
@@ -25,7 +26,8 @@ use serde_json::Value;
 use crate::{Declaration, JsonLimits, Personality, ServerEntry, ServerName, ToolName, parse_json};
 
 pub use error::ManifestError;
-pub use limits::SourcedLimits;
+pub use limits::{DefaultLimits, SourcedLimits};
+pub use outside::{AgentRecord, GatewayRecord, NotifyRecord, Outside};
 pub use paths::{Paths, ReachedPaths};
 pub use reached::{Reached, ReachedHosts};
 pub use server::{ServerRecord, ServerToolRecord};
@@ -56,6 +58,10 @@ pub struct Sources<'a> {
     pub definitions: &'a BTreeMap<String, BTreeMap<String, String>>,
     /// What code was seen to do, by tool or server.
     pub lint: &'a BTreeMap<String, LintRecord>,
+    /// The limits of processes where nothing is written.
+    pub defaults: DefaultLimits,
+    /// Who connects, and who is told.
+    pub outside: Outside<'a>,
 }
 
 impl Sources<'_> {
@@ -70,6 +76,12 @@ impl Sources<'_> {
 /// What every tool of a toolbox may touch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
+    /// The agents.
+    pub agents: BTreeMap<ToolName, AgentRecord>,
+    /// The endpoint for agents.
+    pub gateway: GatewayRecord,
+    /// Whom to tell when a call waits for people, in order.
+    pub notify: Vec<NotifyRecord>,
     /// The ceiling, without its examples and with its lists in order.
     pub personality: Personality,
     /// The servers.
@@ -83,8 +95,14 @@ pub struct Manifest {
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    agents: BTreeMap<ToolName, AgentRecord>,
+    #[serde(default, skip_serializing_if = "GatewayRecord::is_default")]
+    gateway: GatewayRecord,
     #[serde(default)]
     hash: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notify: Vec<NotifyRecord>,
     #[serde(default)]
     personality: Personality,
     #[serde(default)]
@@ -105,7 +123,7 @@ impl Manifest {
     ///
     /// ```
     /// use std::collections::BTreeMap;
-    /// use ringfence_policy::manifest::{Manifest, Sources};
+    /// use ringfence_policy::manifest::{DefaultLimits, Manifest, Sources};
     /// use ringfence_policy::{Personality, Toolbox};
     ///
     /// let toolbox = Toolbox::from_toml(r#"
@@ -124,6 +142,8 @@ impl Manifest {
     ///     binaries: &BTreeMap::new(),
     ///     definitions: &BTreeMap::new(),
     ///     lint: &BTreeMap::new(),
+    ///     defaults: DefaultLimits::default(),
+    ///     outside: toolbox.outside(),
     /// })?;
     /// assert_eq!(Manifest::from_json(&manifest.to_json()?)?, manifest);
     /// assert!(manifest.to_json()?.contains("${workspace}")); // not a path of this machine
@@ -138,7 +158,18 @@ impl Manifest {
         let servers = sources.servers.iter();
         let servers = servers.map(|server| Ok((server.name.clone(), ServerRecord::new(server, &sources)?)));
         let servers = servers.collect::<Result<_, ManifestError>>()?;
-        Self { personality: ceiling.clone(), servers, tools, hash: String::new() }.hashed()
+        let Outside { agents, gateway, notify } = sources.outside;
+        let agents = agents.iter().map(|agent| (agent.name.clone(), AgentRecord::new(agent))).collect();
+        Self {
+            agents,
+            gateway: gateway.map(GatewayRecord::new).unwrap_or_default(),
+            notify: NotifyRecord::all(notify),
+            personality: ceiling.clone(),
+            servers,
+            tools,
+            hash: String::new(),
+        }
+        .hashed()
     }
 
     /// Returns the digest of the whole manifest in hexadecimal.
@@ -184,6 +215,9 @@ impl Manifest {
         let document: Document = serde_json::from_value(value)
             .map_err(|error| ManifestError::Shape { message: error.to_string() })?;
         let manifest = Self {
+            agents: document.agents,
+            gateway: document.gateway,
+            notify: document.notify,
             personality: document.personality,
             servers: document.servers,
             tools: document.tools,
@@ -212,7 +246,10 @@ impl Manifest {
 
     fn document(&self, hash: String) -> Document {
         Document {
+            agents: self.agents.clone(),
+            gateway: self.gateway.clone(),
             hash,
+            notify: self.notify.clone(),
             personality: self.personality.clone(),
             servers: self.servers.clone(),
             tools: self.tools.clone(),

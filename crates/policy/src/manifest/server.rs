@@ -121,7 +121,8 @@ impl ServerRecord {
             directory: directory.transpose()?,
             env: env.collect::<Result<_, ManifestError>>()?,
             hash: String::new(),
-            limits: SourcedLimits::new(&server.limits, &sources.personality.limits).map_err(source)?,
+            limits: SourcedLimits::new(&server.limits, &sources.personality.limits, &sources.defaults.server)
+                .map_err(source)?,
             lint: sources.lint.get(server.name.as_str()).cloned(),
             registry: Sourced::new(registry).map_err(source)?,
             sandbox: Tier::Sandboxed,
@@ -182,7 +183,7 @@ impl ServerToolRecord {
             constraints: sorted(&tool.constraints),
             enabled: tool.enabled,
             idempotency: tool.idempotency.clone(),
-            limits: SourcedLimits::new(&tool.limits, &ceiling)?,
+            limits: SourcedLimits::new(&tool.limits, &ceiling, &sources.defaults.server)?,
             risk: tool.risk.unwrap_or_default(),
         })
     }

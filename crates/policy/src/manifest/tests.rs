@@ -45,6 +45,20 @@ env = { MODE = "plain" }
 [server.tool.push]
 class = "write"
 enabled = false
+[gateway]
+listen = "192.0.2.1:7117"
+tls = { certificate = "/c.pem", key = "/k.pem" }
+hosts = ["gate.test"]
+
+[[agent]]
+name = "bot"
+token = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+servers = ["toolbox"]
+approves = true
+
+[[notify]]
+command = ["mail"]
+network = { allow = ["smtp.test:25"] }
 "#;
 
 pub(super) fn manifest_of(text: &str) -> Manifest {
@@ -58,6 +72,8 @@ pub(super) fn manifest_of(text: &str) -> Manifest {
         binaries: &BTreeMap::from([("rg".to_owned(), "aa".repeat(32))]),
         definitions: &BTreeMap::new(),
         lint: &BTreeMap::new(),
+        defaults: DefaultLimits::default(),
+        outside: toolbox.outside(),
     })
     .unwrap()
 }
@@ -116,6 +132,9 @@ fn refuses_what_is_not_whole() {
         (format!("{{\"version\":1,\"tools\":{}", "[".repeat(200)), "not a manifest: nested deeper"),
         (sealed(edit(&|value| value["tools"]["grep"]["class"]["value"] = "write".into())), "the stored hash of tool `grep` is not"),
         (sealed(edit(&|value| value["servers"]["git"]["accept"] = "clean".into())), "the stored hash of server `git` is not"),
+        (sealed(edit(&|value| value["agents"]["bot"]["approve"] = true.into())), "not a manifest: unknown field `approve`"),
+        (sealed(edit(&|value| value["gateway"]["port"] = 1.into())), "not a manifest: unknown field `port`"),
+        (sealed(edit(&|value| value["notify"][0]["shell"] = true.into())), "not a manifest: unknown field `shell`"),
         (sealed(edit(&|value| value["tools"]["grep"]["sandbocks"] = "none".into())), "not a manifest: unknown field `sandbocks`"),
         (sealed(edit(&|value| value["tools"]["grep"]["capabilities"]["network"] = json!({"host": {}}))), "not a manifest: unknown field `host`"),
         (sealed(edit(&|value| value["more"] = 1.into())), "not a manifest: unknown field `more`"),
@@ -138,6 +157,19 @@ fn an_edit_of_any_entry_breaks_the_hash() {
 }
 
 #[test]
+fn who_connects_and_who_is_told_is_in_it() {
+    let manifest = manifest_of(TOOLBOX);
+    let without = manifest_of(TOOLBOX.split("[gateway]").next().unwrap());
+    assert!(without.agents.is_empty() && without.notify.is_empty() && without.gateway.is_default());
+    let text = without.to_json().unwrap();
+    for section in ["\"agents\"", "\"gateway\"", "\"notify\""] {
+        assert!(!text.contains(section), "absent is none: {section}");
+        assert!(manifest.to_json().unwrap().contains(section), "{section}");
+    }
+    assert_ne!(manifest.hash(), without.hash());
+}
+
+#[test]
 fn what_has_no_canonical_form_is_refused() {
     let text = TOOLBOX.replace("{ type = \"string\" }\n", "{ maximum = 9007199254740993 }\n");
     let toolbox = Toolbox::from_toml(&text).unwrap();
@@ -150,6 +182,8 @@ fn what_has_no_canonical_form_is_refused() {
         binaries: &none,
         definitions: &BTreeMap::new(),
         lint: &BTreeMap::new(),
+        defaults: DefaultLimits::default(),
+        outside: Outside::default(),
     });
     assert_eq!(
         error.unwrap_err().to_string(),

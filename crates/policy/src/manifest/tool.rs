@@ -12,7 +12,7 @@ use super::limits::SourcedLimits;
 use super::reached::Reached;
 use super::sourced::Provenance;
 use super::{ManifestError, Sources};
-use crate::{Builtin, Constraints, Decision, Declaration, Idempotency, Risk, Runtime, SafetyClass};
+use crate::{Builtin, Constraints, Decision, Declaration, Idempotency, Limits, Risk, Runtime, SafetyClass};
 
 /// What a manifest says of one tool.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -179,6 +179,10 @@ impl ToolRecord {
                 (RuntimeRecord::Server { definition, server: server.clone() }, Tier::Sandboxed)
             }
         };
+        let default = match &tool.runtime {
+            Runtime::Command(_) => sources.defaults.command,
+            Runtime::Builtin(_) | Runtime::Native | Runtime::Server { .. } => Limits::default(),
+        };
         let record = Self {
             approval: Approval::new(sources, class.value, &tool.name),
             capabilities: reached,
@@ -189,7 +193,8 @@ impl ToolRecord {
             idempotency: tool.idempotency.clone(),
             input: tool.input.clone(),
             input_digest: digest(&tool.input)?,
-            limits: SourcedLimits::new(&tool.limits, &sources.personality.limits).map_err(source)?,
+            limits: SourcedLimits::new(&tool.limits, &sources.personality.limits, &default)
+                .map_err(source)?,
             lint: sources.lint.get(tool.name.as_str()).cloned(),
             output: tool.output.clone(),
             output_digest: digest(&tool.output)?,

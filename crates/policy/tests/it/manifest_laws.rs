@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use ringfence_policy::manifest::diff::{Drift, Subject, diff};
-use ringfence_policy::manifest::{Manifest, Sources};
+use ringfence_policy::manifest::{DefaultLimits, Manifest, Outside, Sources};
 use ringfence_policy::{
     Capabilities, Decision, Declaration, Direction, Grant, OnUnknown, Personality, Reach, Target, Toolbox,
     resolve_capabilities,
@@ -134,6 +134,8 @@ fn case(toolbox: &Value) -> Case {
         binaries: &none,
         definitions: &BTreeMap::new(),
         lint: &BTreeMap::new(),
+        defaults: DefaultLimits::default(),
+        outside: Outside::default(),
     })
     .unwrap();
     let read = Manifest::from_json(&manifest.to_json().unwrap()).unwrap();

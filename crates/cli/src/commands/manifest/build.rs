@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::Path;
 
-use ringfence::policy::manifest::{LintRecord, Manifest, RuntimeRecord, Sources};
-use ringfence::policy::{Declaration, JsonLimits, NamePattern, Runtime, ServerEntry, Toolbox, parse_json};
-use ringfence::sandbox::SearchPath;
+use ringfence::policy::manifest::{DefaultLimits, LintRecord, Manifest, RuntimeRecord, Sources};
+use ringfence::policy::{
+    Declaration, JsonLimits, Limits, NamePattern, Runtime, ServerEntry, Toolbox, parse_json,
+};
+use ringfence::sandbox::{SearchPath, default_limits};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -47,8 +49,17 @@ pub(super) fn manifest(
         binaries: &digests(&wanted)?,
         definitions: &definitions(place, servers)?,
         lint: &lint,
+        defaults: defaults(),
+        outside: toolbox.outside(),
     })
     .map_err(|error| input(error.to_string()))
+}
+
+/// Returns what a process may spend where nothing is written: that of the sandbox.
+fn defaults() -> DefaultLimits {
+    let command = default_limits();
+    // A server goes on, whoever calls it.
+    DefaultLimits { command, server: Limits { wall: None, cpu: None, output: None, ..command } }
 }
 
 /// Returns the digests of what was accepted of servers.

@@ -6,7 +6,7 @@ use std::path::Path;
 use ringfence::audit::VerifierKey;
 use ringfence::policy::Places;
 use ringfence::policy::manifest::diff::{self, Change, ChangeCode, Drift, Subject};
-use ringfence::policy::manifest::{Manifest, ManifestError};
+use ringfence::policy::manifest::{DefaultLimits, Manifest, ManifestError, Outside};
 use ringfence::policy::report::{Colour, FilePlace, Finding, Format, Level, Report};
 use serde_json::json;
 
@@ -117,6 +117,8 @@ fn nothing() -> Result<Manifest, CommandError> {
         binaries: &none,
         definitions: &std::collections::BTreeMap::new(),
         lint: &std::collections::BTreeMap::new(),
+        defaults: DefaultLimits::default(),
+        outside: Outside::default(),
     })
     .map_err(|error| super::input(error.to_string()))
 }
@@ -228,7 +230,10 @@ fn summarise(summary: &str) -> Result<(), CommandError> {
 /// Finds an entry in the text of a manifest.
 fn line_of(text: &str, subject: &Subject, file: &str) -> FilePlace {
     let (table, name) = match subject {
+        Subject::Agent(name) => ("  \"agents\": {", Some(name.as_str())),
+        Subject::Gateway => ("  \"gateway\": {", None),
         Subject::Manifest => ("", None),
+        Subject::Notify(_) => ("  \"notify\": [", None),
         Subject::Personality => ("  \"personality\": {", None),
         Subject::Server(name) => ("  \"servers\": {", name.split(' ').next()),
         Subject::Tool(name) => ("  \"tools\": {", Some(name.as_str())),
@@ -244,7 +249,10 @@ fn line_of(text: &str, subject: &Subject, file: &str) -> FilePlace {
 fn in_toolbox(places: &Places<'_>, subject: &Subject, code: ChangeCode) -> Option<(usize, usize)> {
     let field = field(code);
     match subject {
+        Subject::Agent(name) => places.agent(name, field),
+        Subject::Gateway => places.gateway("listen"),
         Subject::Manifest => None,
+        Subject::Notify(_) => places.notify(),
         Subject::Personality => places.personality(field),
         Subject::Server(name) => {
             let name = name.split(' ').next().unwrap_or_default();
@@ -276,6 +284,9 @@ fn field(code: ChangeCode) -> &'static str {
         [_, "risk", ..] => "risk",
         [_, "tools", ..] => "tools",
         [_, "id", ..] => "id",
+        ["agent", "scope", ..] => "servers",
+        ["agent", "approval", ..] => "approves",
+        ["agent", "token", ..] => "token",
         _ => "name",
     }
 }

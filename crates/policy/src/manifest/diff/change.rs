@@ -25,8 +25,14 @@ pub enum Drift {
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase", tag = "kind", content = "name")]
 pub enum Subject {
+    /// An agent.
+    Agent(String),
+    /// The endpoint for agents.
+    Gateway,
     /// The file itself.
     Manifest,
+    /// Somebody who is told when a call waits for people.
+    Notify(String),
     /// The ceiling.
     Personality,
     /// A server, as a whole or one of its tools.
@@ -38,7 +44,10 @@ pub enum Subject {
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Agent(name) => write!(f, "agent {name}"),
+            Self::Gateway => f.write_str("gateway"),
             Self::Manifest => f.write_str("manifest"),
+            Self::Notify(name) => write!(f, "notify {name}"),
             Self::Personality => f.write_str("personality"),
             Self::Server(name) => write!(f, "server {name}"),
             Self::Tool(name) => write!(f, "tool {name}"),

@@ -5,6 +5,7 @@
 mod change;
 mod code;
 mod lint;
+mod outside;
 mod personality;
 mod reach;
 mod rule;
@@ -35,6 +36,7 @@ pub use code::ChangeCode;
 /// #     Manifest::new(&Sources {
 /// #         personality: &personality, tools: &[], servers: &[], binaries: &BTreeMap::new(),
 /// #         definitions: &BTreeMap::new(), lint: &BTreeMap::new(),
+/// #         defaults: Default::default(), outside: Default::default(),
 /// #     }).unwrap()
 /// # }
 /// let (wide, narrow) = (manifest("*.github.com"), manifest("api.github.com"));
@@ -78,6 +80,7 @@ pub fn diff(old: &Manifest, new: &Manifest) -> Vec<Change> {
     for name in old.servers.keys().filter(|name| !new.servers.contains_key(*name)) {
         tool::removed(&mut Changes::of(Subject::Server(name.to_string()), &mut found));
     }
+    outside::compare(&mut found, old, new);
     found.sort_by(|one, other| {
         let key = |change: &Change| (change.direction, change.level, change.code, change.subject.clone());
         key(one).cmp(&key(other))
@@ -112,6 +115,8 @@ impl Manifest {
         let mut widened: BTreeMap<ToolOrServerName, Vec<Change>> = BTreeMap::new();
         for change in diff(old, new).into_iter().filter(|change| change.direction == Drift::Widened) {
             let name = match &change.subject {
+                // Who connects and who is told gives no tool anything.
+                Subject::Agent(_) | Subject::Gateway | Subject::Notify(_) => continue,
                 Subject::Manifest | Subject::Personality => continue,
                 // What is said of one tool of a server is about the server.
                 Subject::Server(name) => {

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::schema::{Comparison, compare, tells_nothing_new};
 use super::*;
 use crate::manifest::tests::manifest_of;
-use crate::manifest::{LintRecord, Sources};
+use crate::manifest::{DefaultLimits, LintRecord, Sources};
 use crate::{Personality, Toolbox};
 
 const BASE: &str = r#"
@@ -61,6 +61,27 @@ enabled = false
 [server.tool.pull]
 class = "network"
 constraints = { forbidden = true }
+
+[gateway]
+listen = "192.0.2.1:7117"
+tls = { certificate = "/c.pem", key = "/k.pem" }
+hosts = ["gate.test"]
+
+[[agent]]
+name = "bot"
+token = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+servers = ["toolbox"]
+tools = ["note"]
+approves = false
+
+[[notify]]
+command = ["mail"]
+network = { allow = ["smtp.test:25"], private = ["172.16.0.0/13"], on_unknown = "refuse" }
+
+[[notify]]
+webhook = "https://hooks.test/"
+secret = "hooks/key"
+private = ["192.168.0.0/24"]
 "#;
 
 fn codes(old: &Manifest, new: &Manifest) -> BTreeSet<(Drift, &'static str, String)> {
@@ -75,7 +96,7 @@ fn edited(from: &str, to: &str) -> Manifest {
 
 /// Returns which way a code of the table goes; `~` marks what is neither wider nor narrower.
 fn direction_of(wanted: &str) -> (Drift, &str) {
-    const WIDER: [&str; 9] = [
+    const WIDER: [&str; 11] = [
         ".widened",
         ".weakened",
         ".relaxed",
@@ -85,6 +106,8 @@ fn direction_of(wanted: &str) -> (Drift, &str) {
         ".increased",
         "class.lowered",
         "tool.added",
+        "agent.added",
+        "notify.added",
     ];
     match wanted.strip_prefix('~') {
         Some(code) => (Drift::Changed, code),
@@ -103,8 +126,8 @@ fn every_widening_is_told_and_every_narrowing_the_other_way() {
         (r#""*.x.test:443", "10.1.2.3""#,        r#""*""#,                                 "tool fetch",  "tool.network.widened",               "tool.network.narrowed"),
         (r#""10.0.0.0/9""#,                      r#""10.0.0.0/8""#,                        "tool fetch",  "tool.network.widened",               "tool.network.narrowed"),
         (r#""10.0.0.0/9""#,                      r#""10.0.0.0/8""#,                        "personality", "personality.network.widened",        "personality.network.narrowed"),
-        (r#""refuse""#,                          r#""ask""#,                               "tool fetch",  "tool.network.widened",               "tool.network.narrowed"),
-        (r#""refuse""#,                          r#""ask""#,                               "personality", "personality.network.widened",        "personality.network.narrowed"),
+        (r#""10.0.0.0/9"], on_unknown = "refuse""#, r#""10.0.0.0/9"], on_unknown = "ask""#, "tool fetch",  "tool.network.widened",               "tool.network.narrowed"),
+        (r#""10.0.0.0/9"], on_unknown = "refuse""#, r#""10.0.0.0/9"], on_unknown = "ask""#, "personality", "personality.network.widened",        "personality.network.narrowed"),
         (r#"["*.x.test", "10.1.2.3"]"#,          r#"["*", "10.1.2.3"]"#,                   "personality", "personality.network.widened",        "personality.network.narrowed"),
         (r#"["${workspace}", "~"]"#,             r#"["${workspace}", "~", "/etc"]"#,       "personality", "personality.filesystem.read.widened", "personality.filesystem.read.narrowed"),
         (r#"["${workspace}", "~"]"#,             r#"["${workspace}", "~", "~/.ssh/x"]"#,   "personality", "personality.filesystem.read.widened", "personality.filesystem.read.narrowed"),
@@ -170,6 +193,30 @@ risk"#,                                                                         
         (r#"class = "network"
 constraints"#,                                   r#"class = "write"
 constraints"#,                                                                             "server git tool pull", "tool.class.lowered",        "~tool.class.raised"),
+        ("approves = false",                     "approves = true",                        "agent bot",   "agent.approval.weakened",            "agent.approval.strengthened"),
+        (r#"servers = ["toolbox"]"#,             "",                                       "agent bot",   "agent.scope.widened",                "agent.scope.narrowed"),
+        (r#"servers = ["toolbox"]"#,             r#"servers = ["toolbox", "git"]"#,        "agent bot",   "agent.scope.widened",                "agent.scope.narrowed"),
+        (r#"tools = ["note"]"#,                  "",                                       "agent bot",   "agent.scope.widened",                "agent.scope.narrowed"),
+        (r#"tools = ["note"]"#,                  r#"tools = ["note", "run"]"#,             "agent bot",   "agent.scope.widened",                "agent.scope.narrowed"),
+        (r#"tools = ["note"]"#,                  r#"tools = ["run"]"#,                     "agent bot",   "agent.scope.widened",                "agent.scope.widened"),
+        ("sha256:0",                             "sha256:1",                               "agent bot",   "~agent.token.changed",               "~agent.token.changed"),
+        (r#"name = "bot""#,                      r#"name = "mallory""#,                    "agent mallory", "agent.added",                      "agent.removed"),
+        (r#"listen = "192.0.2.1:7117""#,         r#"listen = "0.0.0.0:7117""#,             "gateway",     "gateway.widened",                    "gateway.narrowed"),
+        (r#"listen = "192.0.2.1:7117""#,         r#"listen = "192.0.2.2:7117""#,           "gateway",     "gateway.widened",                    "gateway.widened"),
+        (r#"listen = "192.0.2.1:7117""#,         r#"listen = "[::]:7117""#,                "gateway",     "gateway.widened",                    "gateway.widened"),
+        (r#"listen = "192.0.2.1:7117""#,         "",                                       "gateway",     "gateway.narrowed",                   "gateway.widened"),
+        (r#"listen = "192.0.2.1:7117""#,         r#"listen = "127.0.0.1:7117""#,           "gateway",     "gateway.narrowed",                   "gateway.widened"),
+        (r#"listen = "192.0.2.1:7117""#,         r#"listen = "192.0.2.1:7118""#,           "gateway",     "~gateway.changed",                   "~gateway.changed"),
+        (r#"tls = { certificate = "/c.pem", key = "/k.pem" }"#, "",                        "gateway",     "gateway.widened",                    "gateway.narrowed"),
+        (r#"hosts = ["gate.test"]"#,             r#"hosts = ["gate.test", "evil.test"]"#,  "gateway",     "gateway.widened",                    "gateway.narrowed"),
+        (r#"hosts = ["gate.test"]"#,             "policy_tool = false\nhosts = [\"gate.test\"]", "gateway", "gateway.narrowed",                "gateway.widened"),
+        (r#"command = ["mail"]"#,                r#"command = ["curl"]"#,                  "notify command curl", "notify.added",               "notify.removed"),
+        (r#""smtp.test:25""#,                    r#""smtp.test""#,                         "notify command mail", "notify.widened",             "notify.narrowed"),
+        (r#""172.16.0.0/13"], on_unknown = "refuse""#, r#""172.16.0.0/12"], on_unknown = "refuse""#, "notify command mail", "notify.widened", "notify.narrowed"),
+        (r#""172.16.0.0/13"], on_unknown = "refuse""#, r#""172.16.0.0/13"], on_unknown = "ask""#, "notify command mail", "notify.widened",    "notify.narrowed"),
+        (r#""https://hooks.test/""#,             r#""https://evil.test/""#,                "notify webhook https://evil.test/", "notify.added", "notify.removed"),
+        (r#""192.168.0.0/24""#,                  r#""192.168.0.0/16""#,                    "notify webhook https://hooks.test/", "notify.widened", "notify.narrowed"),
+        (r#"secret = "hooks/key""#,              r#"secret = "prod/db""#,                  "notify webhook https://hooks.test/", "~notify.changed", "~notify.changed"),
     ];
     let mut told = BTreeSet::new();
     for (number, (from, to, subject, there, back)) in cases.into_iter().enumerate() {
@@ -229,6 +276,63 @@ fn what_is_covered_is_no_finding() {
 }
 
 #[test]
+fn two_who_are_told_by_one_command_are_told_apart() {
+    let one = "[[notify]]\ncommand = [\"curl\"]\nnetwork = { allow = [\"a.test\"] }\n";
+    let other = one.replace("a.test", "b.test");
+    let both = manifest_of(&format!("{one}{other}"));
+    assert!(diff(&both, &manifest_of(&format!("{other}{one}"))).is_empty());
+    let found = codes(&both, &manifest_of(&other));
+    let wanted = (Drift::Narrowed, "notify.removed", "notify command curl".to_owned());
+    assert_eq!(found, BTreeSet::from([wanted]));
+    let found = codes(&manifest_of(one), &both);
+    assert_eq!(found, BTreeSet::from([(Drift::Widened, "notify.added", "notify command curl".to_owned())]));
+}
+
+#[test]
+fn a_default_limit_is_a_limit() {
+    let size = |text: &str| crate::Limits { memory: Some(text.parse().unwrap()), ..crate::Limits::default() };
+    let made = |limits: &str| {
+        let tool = "[[tool]]\nname = \"t\"\ncommand = [\"x\"]\ninput = {}\noutput = {}\ncapabilities = {}\n";
+        let builtin = "[[tool]]\nname = \"b\"\nbuiltin = \"read_file\"\ncapabilities = {}\n";
+        let server = "[[server]]\nname = \"s\"\ncommand = [\"x\"]\ncapabilities = {}\n";
+        let text = [tool, limits, "\n", builtin, server, limits].concat();
+        let toolbox = Toolbox::from_toml(&text).unwrap();
+        let (tools, _) = toolbox.written_declarations(|_| Err(String::new()));
+        Manifest::new(&Sources {
+            personality: &Personality::default(),
+            tools: &tools,
+            servers: toolbox.written_servers(),
+            binaries: &BTreeMap::new(),
+            definitions: &BTreeMap::new(),
+            lint: &BTreeMap::new(),
+            defaults: DefaultLimits { command: size("1G"), server: size("2G") },
+            outside: toolbox.outside(),
+        })
+        .unwrap()
+    };
+    let default = made("");
+    assert!(default.tools["b"].limits.is_empty(), "what starts no process has no such limit");
+    let of = |limits: &crate::manifest::SourcedLimits| {
+        limits
+            .entries()
+            .map(|(name, value, from)| format!("{name} {value} {}", from.as_str()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of(&default.tools["t"].limits), ["memory 1G default"]);
+    assert_eq!(of(&default.servers["s"].limits), ["memory 2G default"]);
+    for (limits, code, direction) in [
+        ("limits = { memory = \"100G\" }", "tool.limits.raised", Drift::Widened),
+        ("limits = { memory = \"64M\" }", "tool.limits.lowered", Drift::Narrowed),
+    ] {
+        let found = codes(&default, &made(limits));
+        for subject in ["tool t", "server s"] {
+            assert!(found.contains(&(direction, code, subject.into())), "{limits}: {found:?}");
+        }
+    }
+    assert!(!is_widened(&diff(&made("limits = { memory = \"100G\" }"), &default)));
+}
+
+#[test]
 fn a_renamed_tool_is_the_same_tool() {
     let base = manifest_of(BASE);
     let renamed = BASE
@@ -283,6 +387,8 @@ fn with_lint(text: &str, lint: Option<Seen<'_>>) -> Manifest {
         binaries: &BTreeMap::new(),
         definitions: &BTreeMap::new(),
         lint: &record.into_iter().map(|record| ("note".to_owned(), record)).collect(),
+        defaults: DefaultLimits::default(),
+        outside: toolbox.outside(),
     })
     .unwrap()
 }

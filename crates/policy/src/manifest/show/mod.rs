@@ -4,6 +4,7 @@
 
 mod html;
 mod markdown;
+mod outside;
 mod page;
 mod terminal;
 

@@ -1,5 +1,6 @@
 //! What a page says, before it is written in any format.
 
+use super::outside;
 use crate::manifest::tool::spelled;
 use crate::manifest::{
     Approval, LintRecord, Listed, Manifest, Paths, Provenance, Reached, RuntimeRecord, ServerRecord, Sourced,
@@ -15,7 +16,7 @@ pub(super) struct Page {
     pub(super) sections: Vec<Section>,
 }
 
-/// One tool, one server, or the personality.
+/// One tool, one server, the personality, or who connects and who is told.
 pub(super) struct Section {
     pub(super) kind: &'static str,
     pub(super) name: String,
@@ -45,6 +46,7 @@ impl Page {
         let mut sections = vec![personality(&manifest.personality)];
         sections.extend(tools.into_iter().map(|(name, record)| tool(name.as_str(), record)));
         sections.extend(manifest.servers.iter().map(|(name, record)| server(name.as_str(), record)));
+        sections.extend(outside::sections(manifest));
         let counted = |count: usize, what: &str| match count {
             1 => format!("1 {what}"),
             more => format!("{more} {what}s"),
@@ -127,6 +129,7 @@ fn server(name: &str, record: &ServerRecord) -> Section {
     let mut rows = Rows::default();
     rows.reached(&record.capabilities);
     rows.rules(&Constraints::default(), &record.limits);
+    rows.plain("variables", record.env.keys().cloned().collect());
     let secrets = record.secrets.iter().map(|(variable, secret)| format!("{variable} = {secret}"));
     rows.plain("in variables", secrets.collect());
     if !record.command.is_empty() {
@@ -173,7 +176,7 @@ fn approval(approval: Approval) -> String {
 }
 
 #[derive(Default)]
-struct Rows(Vec<Row>);
+pub(super) struct Rows(pub(super) Vec<Row>);
 
 impl Rows {
     fn push(&mut self, label: &'static str, entries: Vec<Entry>) {
@@ -182,7 +185,7 @@ impl Rows {
         }
     }
 
-    fn plain(&mut self, label: &'static str, texts: Vec<String>) {
+    pub(super) fn plain(&mut self, label: &'static str, texts: Vec<String>) {
         self.push(label, texts.into_iter().map(|text| Entry { text, from: None }).collect());
     }
 
