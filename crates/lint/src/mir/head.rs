@@ -295,7 +295,14 @@ impl<'a> Heads<'a> {
             return vec![self.head(format!("{unit}:{exact}"))];
         }
         if !own.is_empty() {
-            return own.into_iter().map(|path| self.head(format!("{unit}:{path}"))).collect();
+            // One that is only ever named in passing may be meant as well.
+            let passing = format!("{unit}:{tail}");
+            return own
+                .into_iter()
+                .map(|path| format!("{unit}:{path}"))
+                .chain([passing])
+                .map(|text| self.head(text))
+                .collect();
         }
         if self.declared.get(unit).is_some_and(|declared| declared.contains(tail)) {
             return vec![self.head(format!("{unit}:{tail}"))];

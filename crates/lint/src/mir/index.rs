@@ -160,6 +160,11 @@ impl<'a> Index<'a> {
                 .iter()
                 .filter(|(path, _)| path.rsplit("::").next() == Some(name))
                 .flat_map(|(_, nodes)| nodes.clone());
+            let nodes: Vec<Node> = nodes.collect();
+            // The standard library calls the functions of C by name, and then gets this one.
+            if crate::catalog::of_foreign(summary.text(*linked)).is_some() {
+                self.always.extend(&nodes);
+            }
             self.exported.entry(summary.text(*linked)).or_default().extend(nodes);
         }
     }

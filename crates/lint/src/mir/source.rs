@@ -200,6 +200,7 @@ impl<'a> Scan<'a> {
                     self.source.always.push(self.words.word(name));
                 }
             }
+            "link" if self.sign(at + 1, "(") && at > 0 && self.sign(at - 1, "[") => self.linked(at),
             "no_mangle" => {
                 if let Some(name) = self.named_after(at) {
                     let name = self.words.word(name);
@@ -225,6 +226,33 @@ impl<'a> Scan<'a> {
                 self.associated(at);
             }
             _ => {}
+        }
+    }
+
+    /// Notes the functions of a block that is linked to a library of its own: their names say nothing.
+    fn linked(&mut self, at: usize) {
+        let end = self.tokens.len().min(at + 24);
+        let named = (at..end).find(|at| self.word(*at) == Some("name") && self.sign(at + 1, "="));
+        let library = named.and_then(|at| self.tokens.get(at + 2)).map_or("", |token| token.text);
+        if matches!(library, "" | "c" | "m" | "pthread" | "dl" | "rt" | "util" | "gcc_s") {
+            return;
+        }
+        let Some(open) = (at..self.tokens.len().min(at + 64)).find(|at| self.sign(*at, "{")) else { return };
+        let mut depth = 0_u32;
+        for at in open..self.tokens.len() {
+            if self.sign(at, "{") {
+                depth += 1;
+            } else if self.sign(at, "}") {
+                depth -= 1;
+                if depth == 0 {
+                    return;
+                }
+            } else if matches!(self.word(at), Some("fn" | "static"))
+                && let Some(name) = self.word(at + 1)
+            {
+                let pair = (self.words.word(name), self.words.word(&format!("{library}:{name}")));
+                self.source.renamed.push(pair);
+            }
         }
     }
 
@@ -410,6 +438,7 @@ mod tests {
         let text = "
             pub trait T { type A; }
             struct S; // struct No;
+            #[link(name = \"other\")] unsafe extern \"C\" { fn strlen(); }
             unsafe extern \"C\" { #[link_name = \"system\"] fn harmless(); }
             #[unsafe(no_mangle)] pub extern \"C\" fn out() {}
             impl<X: T<A = u8>> T for S where X: Y { fn f() { let x = 1; } type A = Vec<S>; }
@@ -429,10 +458,10 @@ mod tests {
                 .join(" ")
         };
         assert_eq!((list(&found.traits), list(&found.types)), ("T".into(), "S".into()));
-        assert_eq!(pairs(&found.renamed), "harmless=system");
+        assert_eq!(pairs(&found.renamed), "strlen=other:strlen harmless=system");
         assert_eq!(pairs(&found.exported), "out=out");
         assert_eq!(pairs(&found.passed), "fs=std::fs innocent=std::fs::read *=std::env");
         assert_eq!(pairs(&found.associated), "S=Vec<S>");
-        assert_eq!(found.assembly.map(|spot| spot.1), Some(7));
+        assert_eq!(found.assembly.map(|spot| spot.1), Some(8));
     }
 }

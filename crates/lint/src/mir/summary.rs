@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 /// Grows when the shape or the meaning of a summary changes, so that a kept one of another shape is not used.
-pub const SUMMARY_VERSION: u32 = 1;
+pub const SUMMARY_VERSION: u32 = 2;
 
 /// A text of a summary, by its index.
 pub(super) type Word = u32;

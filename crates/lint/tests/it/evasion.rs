@@ -49,7 +49,7 @@ fn exact(package: &str) -> (Value, usize) {
 #[test]
 fn nothing_gets_past_the_gate() {
     let (said, exact) = exact("evasion");
-    assert!(exact >= 168, "only {exact} functions were seen");
+    assert!(exact >= 182, "only {exact} functions were seen");
     let holds = |package: &str| {
         let packages = said["packages"].as_array().unwrap();
         let one = packages.iter().find(|one| one["name"] == package).unwrap_or_else(|| panic!("{package}"));

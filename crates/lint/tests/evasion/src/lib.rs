@@ -2,6 +2,7 @@
 #![allow(dead_code, non_snake_case, unused, clippy::all)]
 
 pub mod alias;
+pub mod clash;
 pub mod closure;
 pub mod dynamic;
 pub mod drop;
