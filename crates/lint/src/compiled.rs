@@ -84,7 +84,8 @@ fn with_inventory(mut analysis: Analysis, project: &Project) -> Analysis {
         let Some(package) = analysis.packages.get_mut(number) else { continue };
         package.checksum.clone_from(&source.checksum);
         package.own = source.own;
-        let same = project.packages.iter().filter(|one| one.name == source.name && one.version == source.version);
+        let same =
+            project.packages.iter().filter(|one| one.name == source.name && one.version == source.version);
         if same.count() > 1 {
             // No waiver says which of them is meant.
             package.checksum = Some("ambiguous".to_owned());

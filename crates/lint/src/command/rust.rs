@@ -180,7 +180,9 @@ fn subjects(tools: &[FoundTool], analysis: &Analysis, project: &Project) -> (Vec
             entry: Some(verdict.function.clone()),
             place: verdict.place.clone().or_else(|| Some(one.place.clone())),
             declared: one.declared.as_ref().map(declared::effects),
-            uses: joined(found.iter().copied().chain(one.others.iter().flat_map(|entry| verdicts_of(entry, analysis)))),
+            uses: joined(
+                found.iter().copied().chain(one.others.iter().flat_map(|entry| verdicts_of(entry, analysis))),
+            ),
             in_process,
         });
     }

@@ -15,7 +15,7 @@ fn expected(name: &str) -> Option<BTreeSet<String>> {
         ["fs", "net", "env"]
             .iter()
             .find_map(|group| Some(format!("{group}.{}", part.strip_prefix(group)?.strip_prefix('_')?)))
-            .unwrap_or_else(|| part.to_owned())
+            .unwrap_or_else(|| part.replace('_', "-"))
     };
     Some(if effects == "clean" { BTreeSet::new() } else { effects.split("_and_").map(name).collect() })
 }
