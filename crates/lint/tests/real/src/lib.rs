@@ -18,7 +18,7 @@ pub fn fs_read_and_env_read__which() -> bool { which::which("rg").is_ok() }
 /// tempfile
 pub fn fs_read_and_fs_write_and_env_read_and_random_and_clock__tempfile() -> bool { tempfile::NamedTempFile::new().is_ok() }
 /// duct
-pub fn exec_and_fs_read_and_fs_write_and_env_read_and_clock__duct() -> bool { duct::cmd("git", ["status"]).run().is_ok() }
+pub fn exec_and_fs_read_and_fs_write_and_env_read_and_clock_and_dyn_unresolved__duct() -> bool { duct::cmd("git", ["status"]).run().is_ok() }
 /// ignore
 pub fn fs_read_and_env_read__ignore(folder: &str) -> usize { ignore::Walk::new(folder).filter_map(Result::ok).count() }
 /// os_info
