@@ -240,12 +240,7 @@ impl Index<'_> {
         types: Found,
         signature: Option<&Signature<'_>>,
     ) -> Rc<Meaning> {
-        let method = path
-            .segments
-            .iter()
-            .rev()
-            .find(|segment| segment.block.is_none())
-            .map_or("", |segment| segment.name);
+        let method = last_name(path);
         let shown = format!("{}::{method}", of.plain()).replacen("core::", "std::", 1);
         let mut effects = catalog::of_path(&shown);
         if of.tail() == "ToSocketAddrs" && !names_text(&block.subject) {
@@ -323,12 +318,7 @@ impl Index<'_> {
         types: Found,
         signature: Option<&Signature<'_>>,
     ) -> Rc<Meaning> {
-        let method = path
-            .segments
-            .iter()
-            .rev()
-            .find(|segment| segment.block.is_none())
-            .map_or("", |segment| segment.name);
+        let method = last_name(path);
         let (of, method) = (self.name(of.tail()), self.name(method));
         let shown = path.tail().to_owned();
         let mut meaning = Meaning { shown, types, ..Meaning::default() };
@@ -587,4 +577,9 @@ fn names_text(ty: &Type<'_>) -> bool {
         Type::Opaque(_) => true,
         _ => false,
     }
+}
+
+/// Returns the last name of a path that is no block of it.
+fn last_name<'p>(path: &Path<'p>) -> &'p str {
+    path.segments.iter().rev().find(|segment| segment.block.is_none()).map_or("", |segment| segment.name)
 }

@@ -2,31 +2,19 @@
 //!
 //! INVARIANT: only types of the package `ringfence` itself are known here; everything else in it is followed like any other code.
 
-use crate::Effect::{EnvRead, Exec, FsRead, FsWrite, NetConnect};
-use crate::{Effect, EffectSet};
+use crate::EffectSet;
+use crate::catalog::of_handle;
 
 /// What a method of a type of ringfence does: `None` for a type that is not at the boundary.
 pub(crate) fn of_method(type_name: &str, method: &str) -> Option<EffectSet> {
-    let effects: &[Effect] = match (type_name, method) {
-        ("ScopedFs", "read" | "read_bytes" | "list" | "metadata" | "exists") => &[FsRead],
-        (
-            "ScopedFs",
-            "write" | "append" | "create_dir" | "create_dir_all" | "remove" | "remove_all" | "rename",
-        ) => &[FsWrite],
-        ("ScopedFs", "copy") => &[FsRead, FsWrite],
-        ("ScopedFetch", "fetch" | "get") => &[NetConnect],
-        ("ScopedProcess", "spawn") => &[Exec],
-        ("ScopedEnvironment", "get" | "has") => &[EnvRead],
-        ("ScopedFs" | "ScopedFetch" | "ScopedProcess" | "ScopedEnvironment" | "ScopedSecrets", _)
-        | ("KeyValueStore" | "Context" | "ToolBuilder" | "Run", _) => &[],
-        _ => return None,
-    };
-    Some(effects.iter().copied().collect())
+    let is_quiet = matches!(type_name, "Context" | "Run" | "ToolBuilder");
+    of_handle(type_name, method).or_else(|| is_quiet.then_some(EffectSet::NONE))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Effect::{self, FsRead, FsWrite, NetConnect};
 
     #[test]
     fn handles_do_what_their_methods_say() {
