@@ -3,9 +3,11 @@
 //! INVARIANT: every subject of a run is measured in every round, so that a machine that slows down slows all of
 //! them and their ratios stay true.
 
+pub mod console;
 pub mod egress;
 pub mod mcp;
 mod pipeline;
+pub mod runtime;
 
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ringfence_policy::{Toolbox, Variables, check_examples, validate_tools};
+use ringfence_policy::{NoFiles, Toolbox, Variables, check_examples, validate_tools};
 
 fuzz_target!(|text: &str| {
     for toolbox in [Toolbox::from_toml(text), Toolbox::from_json(text)] {
@@ -10,7 +10,7 @@ fuzz_target!(|text: &str| {
             Err(error) => assert!(!error.message.is_empty()),
             Ok(toolbox) => {
                 let variables = Variables { workspace: Some("/w".into()), ..Variables::default() };
-                let (tools, _gaps) = toolbox.declarations(&variables, |_| Err("no files here".into()));
+                let (tools, _gaps) = toolbox.declarations(&variables, NoFiles);
                 let personality = toolbox.personality.unwrap_or_default();
                 let _gaps = validate_tools(&tools, &personality);
                 let _wrong = check_examples(&personality, &tools);

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ringfence::audit::{SignerKey, TrustedLog};
+use ringfence::audit::{Progress, SignerKey, TrustedLog};
 use ringfence::policy::IdempotencyMode;
 use ringfence::{AuditEntry, Call, MemoryAudit, Record, Registry, Run, tool};
 use ringfence_store::{Database, PostgresStore, SqliteStore};
@@ -355,7 +355,7 @@ async fn verify(path: &Path) -> Result<(), Failure> {
     println!("  proof: median {:.2?}, worst {:.2?} (aim 5 ms)", median.ok_or("none")?, worst.ok_or("none")?);
     let before = peak()?;
     let started = Instant::now();
-    let verified = store.verify(&log, 0, None).await?;
+    let verified = store.verify(&log, 0, None, &Progress::default()).await?;
     let seconds = started.elapsed().as_secs_f64();
     if !verified.is_intact() || verified.records != LOG {
         return Err(format!("{:?}", verified.findings).into());

@@ -88,10 +88,9 @@ impl CommandError {
         }
     }
 
-    /// Returns the lines for standard error.
-    pub(crate) fn report(&self) -> String {
-        let mut report = String::new();
-        let hint = match self {
+    /// Returns what to do about it.
+    pub(crate) const fn hint(&self) -> Option<&'static str> {
+        match self {
             Self::Failed { hint, .. } | Self::File { hint, .. } | Self::Input { hint, .. } => *hint,
             Self::Approval(ApprovalError::Token) => {
                 Some("the token is what `ringfence approver add` printed, unless it was revoked since")
@@ -103,15 +102,20 @@ impl CommandError {
                 Some("bring it up to date with `ringfence store migrate`")
             }
             Self::Approval(_) | Self::Output(_) | Self::Port(_) | Self::Start(_) | Self::Store(_) => None,
-            Self::Toolbox { details, .. } => {
-                report.push_str(details);
-                Some("`ringfence check` shows the same list")
-            }
+            Self::Toolbox { .. } => Some("`ringfence check` shows the same list"),
+        }
+    }
+
+    /// Returns the lines for standard error.
+    pub(crate) fn report(&self) -> String {
+        let mut report = match self {
+            Self::Toolbox { details, .. } => details.clone(),
+            _ => String::new(),
         };
         // Writing to a string cannot fail.
         // What a server or a file says is not to drive the terminal.
         let _written = writeln!(report, "error: {}", one_line(&self.to_string()));
-        if let Some(hint) = hint {
+        if let Some(hint) = self.hint() {
             let _written = writeln!(report, "  hint: {hint}");
         }
         report

@@ -3,7 +3,7 @@
 //! INVARIANT: with a manifest beside the toolbox, nothing that reaches further than it says is called or started.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ringfence::policy::manifest::Manifest;
 use ringfence::policy::manifest::diff::{Change, Drift, ToolOrServerName};
@@ -37,6 +37,21 @@ impl Place {
         let mut held = self.agreed()?;
         held.pins = self.pins()?;
         Ok(held)
+    }
+
+    /// Reads what people have agreed to where a component is called that is no tool of the toolbox.
+    pub(crate) fn held_beside(&self, component: &Path) -> Result<Held, CommandError> {
+        if !self.policy.exists() {
+            return Ok(Held::default());
+        }
+        if Lockfile::beside(self).is_there()? {
+            let (component, policy) = (component.display(), self.policy.display());
+            return Err(CommandError::Input {
+                message: format!("`{component}` is not in the manifest that is in force beside `{policy}`"),
+                hint: Some("make it a tool of the toolbox, and accept the manifest"),
+            });
+        }
+        Ok(Held { pins: self.pins()?, ..Held::default() })
     }
 
     /// The same without the pins of the toolbox's own tools.

@@ -4,14 +4,16 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ringfence::audit::VerifierKey;
 use ringfence::policy::{
-    AgentEntry, Declaration, EntryGap, Gap, GatewayEntry, JsonLimits, Notify, Personality, Places,
-    ServerEntry, Table, ToolName, Toolbox, Variables, check_agents, check_examples, check_servers,
-    parse_json, validate_registration,
+    AgentEntry, ConsoleEntry, ContainerEntry, Declaration, EntryGap, Gap, GatewayEntry, JsonLimits, Notify,
+    Personality, Places, Runtime, ServerEntry, Table, ToolName, Toolbox, Variables, check_agents,
+    check_examples, check_servers, parse_json, validate_registration,
 };
 use ringfence::text::Verdict;
 use ringfence::{
-    Backends, HostFiles, PinStatus, Pins, RegistrationError, Registry, SandboxLauncher, declared_tool,
+    Backends, HostFiles, Launcher, PinStatus, Pins, RegistrationError, Registry, SandboxLauncher, Tool,
+    declared_tool,
 };
 use ringfence_store::Database;
 use serde_json::Value;
@@ -19,6 +21,7 @@ use serde_json::Value;
 use crate::book::Book;
 use crate::error::CommandError;
 use crate::held::Held;
+use crate::runtimes::{Plugin, PolicyFiles, containers, plugin_tools, read_component};
 use crate::sandbox::{BackendChoice, choose};
 
 /// The largest toolbox or schema file.
@@ -43,7 +46,13 @@ pub(crate) struct Loaded {
     /// The MCP servers, with their variables expanded.
     pub(crate) servers: Vec<ServerEntry>,
     pub(crate) gateway: GatewayEntry,
+    /// The page for people, with the files of TLS that it really has.
+    pub(crate) console: ConsoleEntry,
     pub(crate) agents: Vec<AgentEntry>,
+    /// Which container engine runs the tools that run in images.
+    pub(crate) container: ContainerEntry,
+    /// The components that its tools are.
+    plugins: Vec<Plugin>,
     path: PathBuf,
     /// What the file said, so that a sandbox is tried anew when it says something else.
     text: String,
@@ -108,6 +117,24 @@ impl Place {
         if self.is_named { self.load() } else { Ok(self.read("")) }
     }
 
+    /// Reads a component as if it were the only tool of the toolbox, under its personality. Without a toolbox nothing is permitted.
+    pub(crate) fn load_component(&self, file: &Path) -> Result<Loaded, CommandError> {
+        let mut loaded =
+            if self.is_named || self.policy.exists() { self.load()?.sound()? } else { self.read("") };
+        let wrong = |message: String| CommandError::Input {
+            message: format!("`{}`: {message}", file.display()),
+            hint: None,
+        };
+        let plugin = read_component(file).and_then(Plugin::read).map_err(wrong)?;
+        let declaration = plugin.file().declared(Some(&self.variables())).map_err(wrong)?;
+        let gaps = validate_registration(&declaration, &loaded.personality);
+        let gaps = gaps.into_iter().chain(schema_gaps(&declaration));
+        loaded.problems = gaps.map(|gap| Problem::of(gap, None)).collect();
+        loaded.path = file.to_path_buf();
+        (loaded.declarations, loaded.plugins) = (vec![declaration], vec![plugin]);
+        Ok(loaded)
+    }
+
     /// Reads a text as if it were the toolbox.
     pub(crate) fn read(&self, text: &str) -> Loaded {
         let is_json = self.policy.extension().is_some_and(|extension| extension == "json");
@@ -118,7 +145,10 @@ impl Place {
             notify: Vec::new(),
             servers: Vec::new(),
             gateway: GatewayEntry::default(),
+            console: ConsoleEntry::default(),
             agents: Vec::new(),
+            container: ContainerEntry::default(),
+            plugins: Vec::new(),
             path: self.policy.clone(),
             text: text.to_owned(),
         };
@@ -133,8 +163,8 @@ impl Place {
         loaded.notify.clone_from(&toolbox.notify);
         let places = if is_json { None } else { Places::read(text) };
         let variables = self.variables();
-        let base = self.policy.parent().unwrap_or(Path::new("")).to_path_buf();
-        let (declarations, mut gaps) = toolbox.declarations(&variables, |file| read_schema(&base, file));
+        let mut files = PolicyFiles::beside(&self.policy);
+        let (declarations, mut gaps) = toolbox.declarations(&variables, &mut files);
         if let Some(personality) = &toolbox.personality {
             match personality.expand(&variables) {
                 Ok(personality) => loaded.personality = personality,
@@ -154,6 +184,17 @@ impl Place {
         gaps.extend(check_servers(&servers, &loaded.personality));
         let (gateway, faults) = toolbox.gateway(&variables);
         gaps.extend(faults);
+        let (console, faults) = toolbox.console(&variables);
+        gaps.extend(faults);
+        if let Some(Err(error)) = console.trust.as_deref().map(str::parse::<VerifierKey>) {
+            gaps.push(EntryGap {
+                table: Table::Console,
+                name: String::new(),
+                field: "trust".into(),
+                message: format!("it is not a verifying key: {error}"),
+                fix: "copy the one that `ringfence audit keygen` printed".into(),
+            });
+        }
         gaps.extend(check_agents(&toolbox.agents, &servers, is_own));
         loaded.problems.extend(gaps.into_iter().map(|gap| Problem::of_entry(gap, places.as_ref())));
         // Which tools a server has is known only once it runs.
@@ -179,6 +220,7 @@ impl Place {
         loaded.problems.sort_by_key(|problem| (problem.line, problem.column));
         loaded.declarations = declarations;
         (loaded.servers, loaded.gateway, loaded.agents) = (servers, gateway, toolbox.agents);
+        (loaded.console, loaded.container, loaded.plugins) = (console, toolbox.container, files.plugins);
         loaded
     }
 }
@@ -262,7 +304,8 @@ impl Loaded {
             None => backends,
         };
         let starts_processes = |declaration: &Declaration| {
-            declaration.capabilities.as_ref().is_some_and(|own| own.process.is_some())
+            !matches!(declaration.runtime, Runtime::Container { .. })
+                && declaration.capabilities.as_ref().is_some_and(|own| own.process.is_some())
         };
         // Looked for only when a tool needs it: choosing a sandbox means trying it.
         let sandbox =
@@ -272,20 +315,43 @@ impl Loaded {
             // Without a sandbox `process` has no backend, and a call says so.
             Some(Err(_)) | None => backends,
         };
+        let backends = match self.containers()? {
+            Some(containers) => backends.containers(containers),
+            None => backends,
+        };
+        let tools = self.tools()?;
         let mut builder = Registry::builder().personality(self.personality).backends(backends);
         builder = builder.manifest(held.in_force);
         if let Some(pins) = held.pins {
             builder = builder.pins(pins);
         }
         let registry = configure(builder).build();
-        for declaration in self.declarations {
-            let name = declaration.name.clone();
-            let input = |message| CommandError::Input { message, hint: None };
-            let tool =
-                declared_tool(declaration).map_err(|error| input(format!("tool `{name}`: {error}")))?;
-            registry.register_shared(&tool).map_err(|error: RegistrationError| input(error.to_string()))?;
+        for tool in &tools {
+            registry.register_shared(tool).map_err(|error: RegistrationError| CommandError::Input {
+                message: error.to_string(),
+                hint: None,
+            })?;
         }
         Ok(registry)
+    }
+
+    /// Makes the tools, which may be registered more than once.
+    pub(crate) fn tools(&self) -> Result<Vec<Arc<dyn Tool>>, CommandError> {
+        let mut plugin = plugin_tools(&self.plugins);
+        let make = |declaration: &Declaration| match declaration.runtime {
+            Runtime::Wasm { .. } => plugin(declaration.clone()),
+            _ => declared_tool(declaration.clone()).map_err(|error| CommandError::Input {
+                message: format!("tool `{}`: {error}", declaration.name),
+                hint: None,
+            }),
+        };
+        self.declarations.iter().map(make).collect()
+    }
+
+    /// Returns what starts programs of images, where a tool needs it.
+    pub(crate) fn containers(&self) -> Result<Option<Arc<dyn Launcher>>, CommandError> {
+        let in_image = |tool: &Declaration| matches!(tool.runtime, Runtime::Container { .. });
+        if self.declarations.iter().any(in_image) { containers(&self.container) } else { Ok(None) }
     }
 }
 
@@ -308,6 +374,7 @@ impl Problem {
     fn of_entry(gap: EntryGap, places: Option<&Places<'_>>) -> Self {
         let place = places.and_then(|places| match gap.table {
             Table::Agent => places.agent(&gap.name, &gap.field),
+            Table::Console => places.console(&gap.field),
             Table::Gateway => places.gateway(&gap.field),
             Table::Server => places.server(&gap.name, &gap.field),
         });

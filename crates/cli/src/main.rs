@@ -3,6 +3,7 @@
 mod audit_file;
 mod book;
 mod commands;
+mod desk;
 mod error;
 mod exposed;
 mod held;
@@ -12,6 +13,7 @@ mod interrupt;
 mod load;
 mod network;
 mod notify;
+mod runtimes;
 mod sandbox;
 mod secrets;
 mod serving;
@@ -55,6 +57,7 @@ enum Command {
     Call(commands::call::CallArgs),
     Check(commands::check::CheckArgs),
     Clean(commands::clean::CleanArgs),
+    Component(commands::component::ComponentArgs),
     Demo(commands::demo::DemoArgs),
     Doctor(commands::doctor::DoctorArgs),
     Gateway(commands::gateway::GatewayArgs),
@@ -78,7 +81,8 @@ fn main() -> ExitCode {
     }
     sandbox::begin_early();
     let arguments = Arguments::parse();
-    let mut out = std::io::stdout().lock();
+    // Not locked: what a container writes is passed on by another thread.
+    let mut out = std::io::stdout();
     let is_named = arguments.policy.is_some();
     let policy = arguments.policy.unwrap_or_else(|| PathBuf::from("ringfence.toml"));
     let place = load::Place { policy, is_named, workspace: arguments.workspace };
@@ -90,6 +94,7 @@ fn main() -> ExitCode {
         Command::Call(args) => commands::call::run(&args, &place, &mut out),
         Command::Check(args) => commands::check::run(&args, &place, &mut out),
         Command::Clean(args) => commands::clean::run(&args, &mut out),
+        Command::Component(args) => commands::component::run(&args, &mut out),
         Command::Demo(args) => commands::demo::run(&args, &mut out),
         Command::Doctor(args) => commands::doctor::run(&args, &mut out),
         Command::Gateway(args) => commands::gateway::run(&args, &place, &mut out),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ringfence_egress::Client;
-use ringfence_policy::{Capabilities, Code, Refusal, Surface, ToolName};
+use ringfence_policy::{Capabilities, Code, Declaration, Refusal, Runtime, Surface};
 
 use crate::fs::HostFiles;
 use crate::port::{Environment, Launcher, SecretSource, Store};
@@ -17,6 +17,7 @@ pub struct Backends {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) files: Option<HostFiles>,
     pub(crate) launcher: Option<Arc<dyn Launcher>>,
+    pub(crate) containers: Option<Arc<dyn Launcher>>,
     pub(crate) environment: Option<Environment>,
 }
 
@@ -56,6 +57,12 @@ impl Backends {
         self
     }
 
+    /// Lets tools work that run in images, in this container engine.
+    pub fn containers(mut self, launcher: Arc<dyn Launcher>) -> Self {
+        self.containers = Some(launcher);
+        self
+    }
+
     /// Lets `environment` work, from these variables.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
@@ -69,6 +76,7 @@ impl Backends {
             && self.store.is_none()
             && self.files.is_none()
             && self.launcher.is_none()
+            && self.containers.is_none()
             && self.environment.is_none()
     }
 
@@ -84,15 +92,26 @@ impl Backends {
     }
 
     /// Refuses a tool that declares a surface whose backend is missing, naming the first.
-    pub(crate) fn missing_for(&self, tool: &ToolName, capabilities: &Capabilities) -> Option<Refusal> {
-        let missing = capabilities.surfaces().find(|surface| !self.has(*surface))?;
+    pub(crate) fn missing_for(
+        &self,
+        declaration: &Declaration,
+        capabilities: &Capabilities,
+    ) -> Option<Refusal> {
+        let tool = &declaration.name;
+        let abroad = matches!(declaration.runtime, Runtime::Container { .. });
+        let has = |surface| match surface {
+            Surface::Process if abroad => self.containers.is_some(),
+            // They are the engine's to mount.
+            Surface::FsReach | Surface::Network if abroad => true,
+            _ => self.has(surface),
+        };
+        let missing = capabilities.surfaces().find(|surface| !has(*surface))?;
+        let needed =
+            if abroad && missing == Surface::Process { "a container engine" } else { needs(missing) };
         let message = if self.is_empty() {
             format!("Tool {tool} declares capabilities but no capability backends are configured")
         } else {
-            format!(
-                "Tool {tool} declares `{missing}` but no backend for it is configured: {}",
-                needs(missing)
-            )
+            format!("Tool {tool} declares `{missing}` but no backend for it is configured: {needed}")
         };
         Some(Refusal::new(Code::NotAvailable, message))
     }

@@ -430,6 +430,7 @@ where
             idempotency: self.idempotency,
             constraints: self.constraints,
             limits: self.limits,
+            assurance: None,
             runtime: Runtime::Native,
         };
         Ok((declaration, self.available, self.reconcile))

@@ -26,9 +26,13 @@ pub fn declared_tool(declaration: Declaration) -> Result<Arc<dyn Tool>, ToolErro
         Runtime::Builtin(builtin) => Ok(Arc::new(BuiltinTool { builtin: *builtin, declaration })),
         Runtime::Command(command) => {
             let template = CommandTemplate::parse(command)?;
-            Ok(Arc::new(CommandTool { template, declaration }))
+            Ok(Arc::new(CommandTool { template, image: None, declaration }))
         }
-        Runtime::Native | Runtime::Server { .. } => {
+        Runtime::Container { image, command } => {
+            let template = CommandTemplate::parse(command)?;
+            Ok(Arc::new(CommandTool { template, image: Some(image.clone()), declaration }))
+        }
+        Runtime::Native | Runtime::Server { .. } | Runtime::Wasm { .. } => {
             Err(ToolError::new("the declaration says nothing of what runs when it is called"))
         }
     }
@@ -117,6 +121,8 @@ fn failure(output: &ProcessOutput, refused: Option<String>) -> ToolError {
 
 struct CommandTool {
     template: CommandTemplate,
+    /// The image whose program it is; one of this machine where there is none.
+    image: Option<String>,
     declaration: Declaration,
 }
 
@@ -129,12 +135,15 @@ impl Tool for CommandTool {
         async move {
             let empty = serde_json::Map::new();
             let arguments = self.template.render(arguments.as_object().unwrap_or(&empty))?;
-            let process = context.process()?;
+            let program = self.template.program();
             let options = SpawnOptions {
                 cwd: context.working_dir().map(std::path::Path::to_path_buf),
                 ..SpawnOptions::default()
             };
-            let output = process.spawn(self.template.program(), &arguments, options).await?;
+            let output = match &self.image {
+                Some(image) => context.containers()?.spawn_in(image, program, &arguments, options).await?,
+                None => context.process()?.spawn(program, &arguments, options).await?,
+            };
             if output.exit_code != 0 {
                 return Err(failure(&output, context.refused_connection()));
             }

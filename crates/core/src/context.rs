@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ringfence_egress::Scope;
-use ringfence_policy::{Code, Grant, Limits, Refusal, StorageScope, Surface, ToolName};
+use ringfence_policy::{Assurance, Code, Grant, Limits, Refusal, StorageScope, Surface, ToolName};
 use tokio_util::sync::CancellationToken;
 
 use crate::call::Carried;
@@ -15,6 +15,7 @@ use crate::network::{Connections, Reached};
 use crate::port::{Confinement, Fence};
 use crate::registry::Parts as Registry;
 use crate::run::Run;
+use crate::touch::Touches;
 
 /// The context of one call. Cloning is cheap.
 ///
@@ -34,6 +35,8 @@ pub(crate) struct Parts {
     pub(crate) digest: Arc<str>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) limits: Limits,
+    /// How sure it must be that what the call starts is confined.
+    pub(crate) assurance: Assurance,
     /// The idempotency key of the call, and the fence it was claimed with.
     pub(crate) key: Option<(String, Fence)>,
     /// What whoever made the call gave it for the tool.
@@ -42,6 +45,8 @@ pub(crate) struct Parts {
     pub(crate) processes: Mutex<Vec<Confinement>>,
     /// What it does on the network, from the first time it goes there.
     pub(crate) reached: OnceLock<Reached>,
+    /// What the call touches and is refused.
+    pub(crate) touches: Touches,
 }
 
 impl Drop for Parts {
@@ -99,6 +104,11 @@ impl Context {
         &self.0.grant
     }
 
+    /// Returns what the call may spend: the tighter of what the tool and the operator say.
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
     /// Returns the HTTP handle.
     ///
     /// # Errors
@@ -123,7 +133,8 @@ impl Context {
         let files =
             self.declared(Surface::FsReach, self.0.grant.fs.is_some(), &self.0.registry.backends.files)?;
         let grant = self.0.grant.fs.clone().unwrap_or_default();
-        Ok(ScopedFs::new(files, grant, self.working_dir().map(Path::to_path_buf)))
+        Ok(ScopedFs::new(files, grant, self.working_dir().map(Path::to_path_buf))
+            .telling(self.touches().clone()))
     }
 
     /// Returns the secrets handle.
@@ -137,7 +148,7 @@ impl Context {
             self.0.grant.secrets.is_some(),
             &self.0.registry.backends.secrets,
         )?;
-        Ok(ScopedSecrets::new(self.grant_arc(), Arc::clone(source)))
+        Ok(ScopedSecrets::new(self.grant_arc(), Arc::clone(source), self.touches().clone()))
     }
 
     /// Returns the process handle.
@@ -154,6 +165,22 @@ impl Context {
         Ok(ScopedProcess::new(self.clone(), Arc::clone(launcher), self.0.limits))
     }
 
+    /// Returns the process handle for the programs of images.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_AVAILABLE` when `process` was not declared.
+    pub(crate) fn containers(&self) -> Result<ScopedProcess, Refusal> {
+        let granted = self.0.grant.process.is_some();
+        let launcher = self.declared(Surface::Process, granted, &self.0.registry.backends.containers)?;
+        Ok(ScopedProcess::new(self.clone(), Arc::clone(launcher), self.0.limits))
+    }
+
+    /// Returns how sure it must be that what the call starts is confined.
+    pub(crate) fn assurance(&self) -> Assurance {
+        self.0.assurance
+    }
+
     /// Returns the environment handle.
     ///
     /// # Errors
@@ -163,7 +190,7 @@ impl Context {
         let granted = self.0.grant.environment.is_some();
         let environment =
             self.declared(Surface::Environment, granted, &self.0.registry.backends.environment)?;
-        Ok(ScopedEnvironment::new(self.grant_arc(), environment.clone()))
+        Ok(ScopedEnvironment::new(self.grant_arc(), environment.clone()).telling(self.touches().clone()))
     }
 
     /// Returns the key-value handle, in the namespace of the declared scope.
@@ -176,7 +203,8 @@ impl Context {
             self.declared(Surface::Storage, self.0.grant.storage.is_some(), &self.0.registry.backends.store)?;
         let storage = self.0.grant.storage.ok_or_else(|| self.undeclared(Surface::Storage))?;
         let ttl = storage.ttl_seconds_default.map(Duration::from_secs);
-        Ok(KeyValueStore::new(Arc::clone(store), self.namespace(storage.scope), ttl))
+        let namespace = self.namespace(storage.scope);
+        Ok(KeyValueStore::new(Arc::clone(store), namespace, ttl, self.touches().clone()))
     }
 
     fn namespace(&self, scope: StorageScope) -> Arc<str> {
@@ -185,6 +213,11 @@ impl Context {
             (StorageScope::Personality, Some(id)) => format!("personality:{id}").into(),
             (StorageScope::Personality, None) | (StorageScope::Session, _) => self.0.run.session_namespace(),
         }
+    }
+
+    /// Returns where it is kept what the call touches and is refused.
+    pub(crate) fn touches(&self) -> &Touches {
+        &self.0.touches
     }
 
     /// Remembers what confined a process.

@@ -12,7 +12,9 @@ use serde_json::Value;
 use crate::call::Asker;
 use crate::network::Connections;
 use crate::outcome::Outcome;
+use crate::pipeline::Stages;
 use crate::port::{Confinement, Fence};
+use crate::touch::Touched;
 
 /// The one record of a call that has ended. Nothing but the pipeline's last stage makes one.
 #[derive(Clone, Debug)]
@@ -41,6 +43,8 @@ pub struct Record {
     /// The hash of the manifest that was in force.
     pub(crate) manifest: Option<Arc<str>>,
     pub(crate) trail: Trail,
+    pub(crate) stages: Stages,
+    pub(crate) touched: Touched,
 }
 
 /// What happened on the way to an outcome.
@@ -63,6 +67,11 @@ impl Record {
     /// Returns the tool that was asked for, registered or not.
     pub fn tool(&self) -> &str {
         &self.tool
+    }
+
+    /// Returns the tool's safety class; nothing where no such tool is registered.
+    pub const fn class(&self) -> Option<SafetyClass> {
+        self.class
     }
 
     /// Returns the tool's risk.
@@ -179,6 +188,13 @@ impl Record {
         if self.connections.left_out > 0 {
             map.serialize_entry("connections_left_out", &self.connections.left_out)?;
         }
+        if !self.touched.listed.is_empty() {
+            map.serialize_entry("touched", &self.touched.listed)?;
+        }
+        if self.touched.left_out > 0 {
+            map.serialize_entry("touched_left_out", &self.touched.left_out)?;
+        }
+        map.serialize_entry("stages", &self.stages)?;
         map.serialize_entry("duration_us", &u64::try_from(self.duration.as_micros()).unwrap_or(u64::MAX))
     }
 }

@@ -34,8 +34,27 @@ pub fn judge_arguments(
     schema: Option<&Schema>,
     working_dir: Option<&Path>,
 ) -> Result<(), Refusal> {
+    judge_each(grant, arguments, schema, working_dir, &mut |_, _| ())
+}
+
+/// Judges every path in `arguments`, and hands the one that is refused to `refused`.
+pub(crate) fn judge_each(
+    grant: &FsGrant,
+    arguments: &Value,
+    schema: Option<&Schema>,
+    working_dir: Option<&Path>,
+    refused: &mut dyn FnMut(Direction, &str),
+) -> Result<(), Refusal> {
     let gate = Gate { grant, working_dir };
-    for_each_string(arguments, schema.and_then(Schema::paths), &mut |text, mark| gate.judge(text, mark))
+    for_each_string(arguments, schema.and_then(Schema::paths), &mut |text, mark| {
+        gate.judge(text, mark).inspect_err(|_| {
+            let direction = match mark {
+                Some(PathMark::One(direction)) => direction,
+                Some(PathMark::Either) | None => Direction::Read,
+            };
+            refused(direction, text);
+        })
+    })
 }
 
 struct Gate<'a> {

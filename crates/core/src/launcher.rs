@@ -56,17 +56,25 @@ impl SandboxLauncher {
     }
 
     fn spec(&self, launch: &Launch) -> Result<Spec, ToolError> {
-        let program = self.search.find(&launch.binary).ok_or_else(|| {
-            Refusal::new(Code::BinaryNotAllowed, format!("no program is named `{}`", launch.binary))
-                .hint("programs are looked for in the system's folders; name another by its absolute path")
-        })?;
+        let program = match &launch.image {
+            // Looked up inside, on the search path of the sandbox.
+            Some(_) => PathBuf::from(&launch.binary),
+            None => self.search.find(&launch.binary).ok_or_else(|| {
+                Refusal::new(Code::BinaryNotAllowed, format!("no program is named `{}`", launch.binary)).hint(
+                    "programs are looked for in the system's folders; name another by its absolute path",
+                )
+            })?,
+        };
         let mut limits = launch.limits;
         limits.wall = match (limits.wall, launch.timeout.map(Span::new)) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
         let mut spec = Spec::new(program).called(&launch.binary).arguments(&launch.arguments);
-        spec = reaching(spec, &launch.grant, &self.search, limits)?;
+        spec = reaching(spec, &launch.grant, &self.search, limits)?.assurance(launch.assurance);
+        if let Some(image) = &launch.image {
+            spec = spec.in_image(image);
+        }
         for (name, value) in &launch.environment {
             spec = spec.variable(name, value);
         }
@@ -153,6 +161,7 @@ fn output(report: Report, program: PathBuf, digest: Option<String>) -> ProcessOu
         confinement: Some(Confinement {
             backend: report.backend,
             tier: report.tier,
+            assurance: report.assurance,
             program,
             digest,
             usage: report.usage,

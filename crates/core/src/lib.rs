@@ -72,6 +72,7 @@ mod registry;
 mod run;
 mod schema;
 mod tool;
+mod touch;
 
 pub use audit::{AuditEntry, AuditSink, MemoryAudit};
 pub use backend::{Backends, needs_backends};
@@ -82,7 +83,10 @@ pub use context::Context;
 pub use digest::{definition_digest, json_digest};
 pub use error::ToolError;
 pub use event::{Event, Observer, Record};
-pub use fs::{Access, DirEntry, Existing, FileKind, FsError, HostFiles, Metadata, ScopedFs};
+pub use fs::{
+    Access, Create, DirEntry, Existing, FileKind, FsError, HostFiles, LastLink, Metadata, OpenMode, Opening,
+    ScopedFs,
+};
 pub use gate::{GateMode, judge_arguments};
 pub use handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets, SpawnOptions};
 pub use in_force::InForce;
@@ -98,9 +102,9 @@ pub use port::{
     ApproverNameError, ApproverToken, Claim, Clock, Confinement, Decided, Environment, Fence, FiledRequest,
     IdempotencyStore, KeyClaim, KeyEntry, KeyFilter, KeyFinding, KeyName, KeyState, Launch, Launcher,
     MAX_IDEMPOTENCY_KEY, ManualClock, MemoryApprovals, MemoryApprover, MemoryIdempotency, MemoryStore,
-    Notice, PersonDecision, ProcessOutput, RequestFilter, RequestState, RunCount, Secret, SecretError,
-    SecretSource, Settled, Settlement, Standing, Store, StoreApprover, StoreError, SystemClock, TokenHash,
-    Verdict, WaitingCall, Word, notice_pause,
+    Notice, PersonDecision, Principal, ProcessOutput, Proof, RequestFilter, RequestState, Role, RoleError,
+    RunCount, Secret, SecretError, SecretSource, Settled, Settlement, Standing, Store, StoreApprover,
+    StoreError, SystemClock, TokenHash, Verdict, WaitingCall, Word, notice_pause,
 };
 pub use registry::{Incoming, OnGaps, RegistrationError, Registry, RegistryBuilder};
 pub use ringfence_egress as egress;

@@ -165,6 +165,11 @@ impl Pins {
         self.tools.iter().map(|(tool, pin)| (tool, pin.digest.as_str()))
     }
 
+    /// Returns the accepted definition of a tool with its digest.
+    pub fn definition(&self, tool: &str) -> Option<(&str, &Value)> {
+        self.tools.get(tool).map(|pin| (pin.digest.as_str(), &pin.definition))
+    }
+
     /// Says how a definition with this digest stands to its pin.
     pub fn status(&self, declaration: &Declaration, digest: &str) -> PinStatus {
         match self.tools.get(&declaration.name) {

@@ -36,6 +36,7 @@ use crate::pipeline::{Desk, Fit, Quarantine, Registered, Review, Settling, fit};
 use crate::port::{Approver, Clock, IdempotencyStore, StoreError};
 use crate::run::{Run, session_namespace};
 use crate::tool::Tool;
+use crate::touch::Touches;
 
 /// Why a tool was not registered.
 #[non_exhaustive]
@@ -417,7 +418,7 @@ impl Registry {
         let policy = self.policy();
         let registered = policy.entries.get(call.tool()).map(|entry| (&entry.registered, &*entry.fit));
         let id = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
-        let desk = Desk { parts: &self.parts, policy: &policy, run, id };
+        let desk = Desk { parts: &self.parts, policy: &policy, run, id, touches: Touches::default() };
         Settling { desk, call, registered }.settle().await
     }
 
@@ -469,7 +470,8 @@ impl Registry {
     pub fn review(&self, run: &Run, call: &Call) -> Review {
         let policy = self.policy();
         let registered = policy.entries.get(call.tool()).map(|entry| (&entry.registered, &*entry.fit));
-        Desk { parts: &self.parts, policy: &policy, run, id: 0 }.review(call, registered)
+        let desk = Desk { parts: &self.parts, policy: &policy, run, id: 0, touches: Touches::default() };
+        desk.review(call, registered)
     }
 
     fn policy(&self) -> Arc<Policy> {

@@ -58,6 +58,9 @@ impl Client {
     ) -> Result<Response, EgressError> {
         for _ in 0..=self.redirects {
             let response = self.exchange(scope, &request, deadline).await?;
+            if request.keeps_redirects {
+                return Ok(response);
+            }
             request = match location(&response)? {
                 Some(location) => request.redirected(response.status, location)?,
                 None => return Ok(response),

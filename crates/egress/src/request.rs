@@ -50,6 +50,7 @@ pub struct Request {
     pub(crate) body: Bytes,
     pub(crate) deadline: Option<Duration>,
     pub(crate) limit: Option<u64>,
+    pub(crate) keeps_redirects: bool,
 }
 
 impl Request {
@@ -81,6 +82,7 @@ impl Request {
             body: Bytes::new(),
             deadline: None,
             limit: None,
+            keeps_redirects: false,
         })
     }
 
@@ -130,6 +132,13 @@ impl Request {
     #[must_use]
     pub fn limit(mut self, limit: u64) -> Self {
         self.limit = Some(limit);
+        self
+    }
+
+    /// Hands a redirect back as the response it is, instead of following it.
+    #[must_use]
+    pub fn keeping_redirects(mut self) -> Self {
+        self.keeps_redirects = true;
         self
     }
 

@@ -162,7 +162,8 @@ impl Approvals {
         self.class_decision(class).max(own)
     }
 
-    pub(crate) fn class_decision(&self, class: SafetyClass) -> Decision {
+    /// Returns what happens to a call of `class`, where nothing is said of its tool.
+    pub fn class_decision(&self, class: SafetyClass) -> Decision {
         let route = match class {
             SafetyClass::Read => self.read,
             SafetyClass::Write => self.write,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Capabilities, Limits, Risk, SafetyClass, ToolName};
+use crate::{Assurance, Capabilities, Limits, Risk, SafetyClass, ToolName};
 
 /// A tool's declaration: everything a reviewer reads instead of the code.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,6 +34,9 @@ pub struct Declaration {
     pub constraints: Constraints,
     /// What one call may spend.
     pub limits: Limits,
+    /// How sure it must be that what runs it enforces its grant; absent = a claim is enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assurance: Option<Assurance>,
     /// What runs when it is called.
     pub runtime: Runtime,
 }
@@ -55,6 +58,13 @@ pub enum Runtime {
     Builtin(Builtin),
     /// A program, with its arguments as templates.
     Command(Vec<String>),
+    /// A program of an image, with its arguments as templates, in a container engine.
+    Container {
+        /// The image, by digest.
+        image: String,
+        /// The program and its arguments.
+        command: Vec<String>,
+    },
     /// Rust code of this process.
     Native,
     /// A tool of an MCP server that runs in the sandbox.
@@ -63,6 +73,11 @@ pub enum Runtime {
         server: String,
         /// The definition as the server sent it, every field of it.
         definition: Value,
+    },
+    /// A WebAssembly component, by the digest of its file.
+    Wasm {
+        /// The digest.
+        component: String,
     },
 }
 

@@ -11,6 +11,8 @@ use serde::Serialize;
 pub enum Table {
     /// `[[agent]]`.
     Agent,
+    /// `[console]`.
+    Console,
     /// `[gateway]`.
     Gateway,
     /// `[[server]]`.
@@ -21,6 +23,7 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Agent => "agent",
+            Self::Console => "console",
             Self::Gateway => "gateway",
             Self::Server => "server",
         })
@@ -32,7 +35,7 @@ impl fmt::Display for Table {
 pub struct EntryGap {
     /// The kind of entry.
     pub table: Table,
-    /// Its name; empty for the gateway, of which there is one.
+    /// Its name; empty for the console and the gateway, of which there is one each.
     pub name: String,
     /// The field, such as `command` or `tool.transfer.class`.
     pub field: Cow<'static, str>,

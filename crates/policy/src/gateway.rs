@@ -42,30 +42,23 @@ impl GatewayEntry {
         let mut gaps = Vec::new();
         let mut gateway = self.clone();
         if let Some(tls) = &mut gateway.tls {
-            for (field, path) in [("tls.certificate", &mut tls.certificate), ("tls.key", &mut tls.key)] {
-                match path.to_str().ok_or_else(String::new).and_then(|text| expand_path(text, variables)) {
-                    Ok(expanded) => *path = expanded.into(),
-                    Err(message) => {
-                        gaps.push(EntryGap::new(
-                            Table::Gateway,
-                            "",
-                            field,
-                            message,
-                            "name one file by its whole path",
-                        ));
-                    }
-                }
-            }
+            tls.expand(Table::Gateway, variables, &mut gaps);
         }
-        if self.tls.is_none()
-            && let Some(listen) = self.listen.filter(|listen| !listen.ip().is_loopback())
-        {
-            let message = format!("`{listen}` is not a loopback address, and there is no `tls`");
-            let fix = "give `tls = { certificate = …, key = … }`, or listen on 127.0.0.1";
-            gaps.push(EntryGap::new(Table::Gateway, "", "listen", message, fix));
-        }
+        gaps.extend(open_without_tls(Table::Gateway, self.listen, self.tls.as_ref()));
         (gateway, gaps)
     }
+}
+
+/// Returns what is wrong with an address that others reach without TLS.
+pub(crate) fn open_without_tls(
+    table: Table,
+    listen: Option<SocketAddr>,
+    tls: Option<&TlsFiles>,
+) -> Option<EntryGap> {
+    let listen = listen.filter(|listen| tls.is_none() && !listen.ip().is_loopback())?;
+    let message = format!("`{listen}` is not a loopback address, and there is no `tls`");
+    let fix = "give `tls = { certificate = …, key = … }`, or listen on 127.0.0.1";
+    Some(EntryGap::new(table, "", "listen", message, fix))
 }
 
 /// The files of a certificate and of its key.
@@ -76,6 +69,20 @@ pub struct TlsFiles {
     pub certificate: PathBuf,
     /// Its private key, as PEM.
     pub key: PathBuf,
+}
+
+impl TlsFiles {
+    /// Expands variables in place, and tells of a path that has none of the values.
+    pub(crate) fn expand(&mut self, table: Table, variables: &Variables, gaps: &mut Vec<EntryGap>) {
+        for (field, path) in [("tls.certificate", &mut self.certificate), ("tls.key", &mut self.key)] {
+            match path.to_str().ok_or_else(String::new).and_then(|text| expand_path(text, variables)) {
+                Ok(expanded) => *path = expanded.into(),
+                Err(message) => {
+                    gaps.push(EntryGap::new(table, "", field, message, "name one file by its whole path"));
+                }
+            }
+        }
+    }
 }
 
 /// One agent that may use the gateway.
@@ -206,7 +213,8 @@ pub fn check_agents(
     gaps
 }
 
-fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
+/// Reads an address and a port.
+pub(crate) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
     let parse = |text: &str| {
         text.parse().map_err(|_| {
             format!(
@@ -231,6 +239,7 @@ impl<'de> Deserialize<'de> for Named {
     }
 }
 
-fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Host>, D::Error> {
+/// Reads names and addresses.
+pub(crate) fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Host>, D::Error> {
     Ok(Vec::<Named>::deserialize(deserializer)?.into_iter().map(|Named(host)| host).collect())
 }

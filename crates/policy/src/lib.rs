@@ -13,16 +13,20 @@
 //! grant, and [`Grant::judge`] answers one question.
 
 mod address;
+mod assurance;
 mod capability;
 mod class;
 mod code;
 mod command;
+mod console;
+mod container;
 mod declaration;
 mod entry;
 mod expand;
 mod gateway;
 mod grant;
 mod host;
+mod image;
 mod json;
 mod limit;
 pub mod manifest;
@@ -41,15 +45,19 @@ mod validate;
 mod visited;
 
 pub use address::{AddressClass, classify, is_public};
+pub use assurance::Assurance;
 pub use capability::{Capabilities, Network, Process, Storage, StorageKind, StorageScope, Surface};
 pub use class::{Approvals, Decision, Risk, Route, SafetyClass};
 pub use code::Code;
 pub use command::{CommandError, CommandTemplate};
+pub use console::ConsoleEntry;
+pub use container::ContainerEntry;
 pub use declaration::{Builtin, Constraints, Declaration, Idempotency, IdempotencyMode, Runtime};
 pub use entry::{EntryGap, Table};
 pub use gateway::{AgentEntry, GatewayEntry, TlsFiles, TokenDigest, check_agents};
 pub use grant::{Grant, resolve_capabilities};
 pub use host::{Host, HostError, HostName, HostPattern, HostSet, HostShape, Target};
+pub use image::{Image, ImageError};
 pub use json::{JsonError, JsonLimits, parse_json};
 pub use limit::{LimitError, Limits, Size, Span};
 pub use name_set::{
@@ -61,10 +69,10 @@ pub use path::{
     PathReach, PathSet, Variables, normalise,
 };
 pub use personality::{Example, Personality};
-pub use place::Places;
+pub use place::{ListKind, ListOwner, Places, WrittenList};
 pub use reach::Reach;
 pub use refusal::Refusal;
 pub use server::{Accept, ServerEntry, ServerName, ServerNameError, ServerTool, TOOLBOX, check_servers};
 pub use tool_name::{ToolName, ToolNameError};
-pub use toolbox::{DocumentError, Notify, Toolbox};
+pub use toolbox::{ComponentFile, DocumentError, NoFiles, Notify, ToolFiles, Toolbox};
 pub use validate::{Gap, check_examples, validate_declaration, validate_registration, validate_tools};

@@ -67,6 +67,49 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Returns the limits of a component where nobody says otherwise. A component may ask for less; only an operator gives more.
+    pub const fn of_components() -> Self {
+        Self {
+            wall: None,
+            cpu: None,
+            memory: Some(Size::new(64 << 20)),
+            processes: None,
+            open_files: Some(256),
+            file_size: None,
+            output: Some(Size::new(4 << 20)),
+            scratch: None,
+            connections: None,
+            sent: None,
+            received: None,
+            idle: None,
+            connection_time: None,
+            requests_per_minute: None,
+            names_per_minute: None,
+        }
+    }
+
+    /// Returns, for each limit, this one where there is one, and the other's otherwise.
+    #[must_use]
+    pub fn over(&self, other: &Self) -> Self {
+        Self {
+            wall: self.wall.or(other.wall),
+            cpu: self.cpu.or(other.cpu),
+            memory: self.memory.or(other.memory),
+            processes: self.processes.or(other.processes),
+            open_files: self.open_files.or(other.open_files),
+            file_size: self.file_size.or(other.file_size),
+            output: self.output.or(other.output),
+            scratch: self.scratch.or(other.scratch),
+            connections: self.connections.or(other.connections),
+            sent: self.sent.or(other.sent),
+            received: self.received.or(other.received),
+            idle: self.idle.or(other.idle),
+            connection_time: self.connection_time.or(other.connection_time),
+            requests_per_minute: self.requests_per_minute.or(other.requests_per_minute),
+            names_per_minute: self.names_per_minute.or(other.names_per_minute),
+        }
+    }
+
     /// Returns, for each limit, the tighter of both.
     #[must_use]
     pub fn meet(&self, other: &Self) -> Self {

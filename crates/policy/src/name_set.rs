@@ -99,7 +99,9 @@ impl NameKind for Binary {
         let absolute = name
             .strip_prefix('/')
             .is_some_and(|rest| rest.split('/').all(|part| !part.is_empty() && part != "." && part != ".."));
-        if !normal || (name.contains('/') && !absolute) {
+        // The programs of an image are one thing to start, named by its digest.
+        let image = name.parse::<crate::Image>().is_ok();
+        if !normal || (name.contains('/') && !absolute && !image) {
             return Some("is neither a bare name nor a normal absolute path");
         }
         unprintable(name)

@@ -1,9 +1,13 @@
 //! Where something stands in a toolbox file, for messages that point at a line.
 
+mod list;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::json::line_and_column;
+
+pub use list::{ListKind, ListOwner, WrittenList};
 
 /// The places of a TOML text.
 pub struct Places<'a> {
@@ -43,6 +47,11 @@ impl<'a> Places<'a> {
     /// Returns the line and column of a field of the gateway.
     pub fn gateway(&self, field: &str) -> Option<(usize, usize)> {
         Some(self.along(self.document.get_ref().get("gateway")?, field))
+    }
+
+    /// Returns the line and column of a field of the console.
+    pub fn console(&self, field: &str) -> Option<(usize, usize)> {
+        Some(self.along(self.document.get_ref().get("console")?, field))
     }
 
     /// Returns the line and column of the first entry of `notify`.
@@ -104,6 +113,9 @@ class = "write"
 [[agent]]
 name = "a"
 tools = ["x"]
+
+[console]
+tls = { certificate = "/c", key = "/k" }
 "#;
 
     #[test]
@@ -125,6 +137,8 @@ tools = ["x"]
             (places.server("git", "command"),         Some((13, 1))),
             (places.agent("a", "tools"),              Some((22, 9))),
             (places.agent("b", "tools"),              None),
+            (places.console("tls.key"),               Some((25, 35))),
+            (places.console("listen"),                Some((24, 1))),
         ];
         for (number, (found, wanted)) in cases.into_iter().enumerate() {
             assert_eq!(found, wanted, "case {number}");

@@ -1,17 +1,18 @@
 //! A toolbox file: a personality, its tools and its MCP servers, as TOML or as JSON of the same shape.
 //!
 //! Reading is strict: an unknown or a duplicate key is an error that names the key and its place. What a schema
-//! file or a variable adds comes from the caller, because this crate touches nothing.
+//! file, a component or a variable adds comes from the caller, because this crate touches nothing.
+
+mod declare;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::expand::expand_text;
 use crate::json::line_and_column;
 use crate::{
-    AgentEntry, Builtin, Capabilities, Constraints, Declaration, EntryGap, Gap, GatewayEntry, Idempotency,
-    JsonLimits, Limits, NetworkCeiling, Personality, Private, Risk, Runtime, SafetyClass, ServerEntry, Table,
-    ToolName, Variables, parse_json,
+    AgentEntry, Assurance, Builtin, Capabilities, ConsoleEntry, Constraints, ContainerEntry, Declaration,
+    EntryGap, Gap, GatewayEntry, Idempotency, JsonLimits, Limits, NetworkCeiling, Personality, Private, Risk,
+    SafetyClass, ServerEntry, Table, ToolName, Variables, parse_json,
 };
 
 /// A personality and its tools as they were written.
@@ -30,6 +31,10 @@ pub struct Toolbox {
     servers: Vec<ServerEntry>,
     /// The endpoint for agents, as written.
     gateway: GatewayEntry,
+    /// The page for people, as written.
+    console: ConsoleEntry,
+    /// Which container engine runs the tools that run in images.
+    pub container: ContainerEntry,
     /// The agents that may use it.
     #[serde(rename = "agent", alias = "agents")]
     pub agents: Vec<AgentEntry>,
@@ -126,9 +131,64 @@ struct Entry {
     #[serde(default)]
     limits: Limits,
     #[serde(default)]
+    assurance: Option<Assurance>,
+    #[serde(default)]
     command: Option<Vec<String>>,
     #[serde(default)]
     builtin: Option<Builtin>,
+    #[serde(default)]
+    runtime: Option<Kind>,
+    #[serde(default)]
+    component: Option<String>,
+    #[serde(default)]
+    image: Option<String>,
+}
+
+/// What runs a tool, where it is neither a program of this machine nor one of ringfence's own.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Container,
+    Wasm,
+}
+
+/// The files that a toolbox names, read by whoever may read files.
+pub trait ToolFiles {
+    /// Returns the schema that a file holds.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file.
+    fn schema(&mut self, file: &str) -> Result<Value, String>;
+
+    /// Returns what a component says of itself.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file.
+    fn component(&mut self, file: &str) -> Result<ComponentFile, String> {
+        let _ = file;
+        Err("components are not read here".to_owned())
+    }
+}
+
+/// No files at all: a toolbox that names one has a gap.
+#[derive(Clone, Copy, Debug)]
+pub struct NoFiles;
+
+impl ToolFiles for NoFiles {
+    fn schema(&mut self, _: &str) -> Result<Value, String> {
+        Err("no files are read here".to_owned())
+    }
+}
+
+/// A component as it was read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ComponentFile {
+    /// Its declaration, as JSON.
+    pub declaration: String,
+    /// The digest of the whole file.
+    pub digest: String,
 }
 
 /// A schema inline, or the name of the file that holds it.
@@ -185,23 +245,16 @@ impl Toolbox {
         })
     }
 
-    /// Turns the entries into declarations: variables expanded, schema files read by `schema`.
+    /// Turns the entries into declarations: variables expanded, schemas and components read by `files`.
     ///
     /// What is wrong with a tool is returned beside the declarations of the others, all at once.
-    pub fn declarations(
-        &self,
-        variables: &Variables,
-        schema: impl FnMut(&str) -> Result<Value, String>,
-    ) -> (Vec<Declaration>, Vec<Gap>) {
-        self.declared(Some(variables), schema)
+    pub fn declarations(&self, variables: &Variables, files: impl ToolFiles) -> (Vec<Declaration>, Vec<Gap>) {
+        self.declared(Some(variables), files)
     }
 
     /// The same with variables left as they are written, for what must be the same on every machine.
-    pub fn written_declarations(
-        &self,
-        schema: impl FnMut(&str) -> Result<Value, String>,
-    ) -> (Vec<Declaration>, Vec<Gap>) {
-        self.declared(None, schema)
+    pub fn written_declarations(&self, files: impl ToolFiles) -> (Vec<Declaration>, Vec<Gap>) {
+        self.declared(None, files)
     }
 
     /// Returns the servers with variables left as they are written.
@@ -211,18 +264,24 @@ impl Toolbox {
 
     /// Returns who connects and who is told, as it is written.
     pub fn outside(&self) -> crate::manifest::Outside<'_> {
-        crate::manifest::Outside { agents: &self.agents, gateway: Some(&self.gateway), notify: &self.notify }
+        crate::manifest::Outside {
+            agents: &self.agents,
+            console: Some(&self.console),
+            container: Some(&self.container),
+            gateway: Some(&self.gateway),
+            notify: &self.notify,
+        }
     }
 
     fn declared(
         &self,
         variables: Option<&Variables>,
-        mut schema: impl FnMut(&str) -> Result<Value, String>,
+        mut files: impl ToolFiles,
     ) -> (Vec<Declaration>, Vec<Gap>) {
         let mut declarations: Vec<Declaration> = Vec::new();
         let mut gaps = Vec::new();
         for entry in &self.tools {
-            match entry.declaration(variables, &mut schema) {
+            match entry.declaration(variables, &mut files) {
                 Ok(declaration) if declarations.iter().any(|other| other.name == declaration.name) => {
                     gaps.push(entry.gap(
                         "name",
@@ -263,125 +322,13 @@ impl Toolbox {
     pub fn gateway(&self, variables: &Variables) -> (GatewayEntry, Vec<EntryGap>) {
         self.gateway.expanded(variables)
     }
-}
 
-impl Entry {
-    fn gap(&self, field: &'static str, message: String, fix: &str) -> Gap {
-        Gap { tool: self.name.clone(), capability: field.into(), message, fix: fix.into() }
-    }
-
-    fn declaration(
-        &self,
-        variables: Option<&Variables>,
-        schema: &mut impl FnMut(&str) -> Result<Value, String>,
-    ) -> Result<Declaration, Vec<Gap>> {
-        let mut gaps = Vec::new();
-        let mut load = |field: &'static str, source: &Schema, default: Option<Value>| match (source, default)
-        {
-            (Schema::Inline(value), _) => value.clone(),
-            (Schema::Absent, Some(value)) => value,
-            (Schema::Absent, None) => {
-                gaps.push(self.gap(
-                    field,
-                    format!("has no `{field}` schema"),
-                    "give a JSON Schema inline or a file name",
-                ));
-                Value::Null
-            }
-            (Schema::File(file), _) => schema(file).unwrap_or_else(|error| {
-                gaps.push(self.gap(
-                    field,
-                    format!("schema file `{file}`: {error}"),
-                    "correct the file or its name",
-                ));
-                Value::Null
-            }),
-        };
-        let (default_input, default_output) = self.builtin.map(builtin_schemas).unzip();
-        let input = load("input", &self.input, default_input);
-        let output = load("output", &self.output, default_output);
-        let runtime = match (&self.command, self.builtin) {
-            (Some(command), None) => {
-                let expanded = |part: &String| match variables {
-                    Some(variables) => expand_text(part, variables, as_template),
-                    None => Ok(part.clone()),
-                };
-                match command.iter().map(expanded).collect() {
-                    Ok(command) => Runtime::Command(command),
-                    Err(message) => {
-                        gaps.push(self.gap("command", message, "use ${workspace}, ${home} or ${self}"));
-                        Runtime::Native
-                    }
-                }
-            }
-            (None, Some(builtin)) => Runtime::Builtin(builtin),
-            (None, None) => {
-                let fix = "give a `command = [\"program\", …]` or a `builtin`";
-                gaps.push(self.gap("command", "says nothing of what runs when it is called".into(), fix));
-                Runtime::Native
-            }
-            (Some(_), Some(_)) => {
-                gaps.push(self.gap("command", "has both `command` and `builtin`".into(), "keep one"));
-                Runtime::Native
-            }
-        };
-        let capabilities = match &self.capabilities {
-            None => None,
-            Some(capabilities) => match variables
-                .map_or_else(|| Ok(capabilities.clone()), |variables| capabilities.expand(variables))
-            {
-                Ok(capabilities) => Some(capabilities),
-                Err(error) => {
-                    gaps.push(self.gap("fs_reach", error.to_string(), "give the variable a value"));
-                    None
-                }
-            },
-        };
-        if !gaps.is_empty() {
-            return Err(gaps);
-        }
-        Ok(Declaration {
-            name: self.name.clone(),
-            title: self.title.clone(),
-            description: self.description.clone(),
-            input,
-            output,
-            capabilities,
-            class: self.class,
-            risk: self.risk,
-            idempotency: self.idempotency.clone(),
-            constraints: self.constraints.clone(),
-            limits: self.limits,
-            runtime,
-        })
-    }
-}
-
-/// Braces of a value are doubled, so that a folder name is never read as a place for an argument.
-fn as_template(value: &str) -> String {
-    value.replace('{', "{{").replace('}', "}}")
-}
-
-fn builtin_schemas(builtin: Builtin) -> (Value, Value) {
-    let object = |properties: Value, required: &[&str]| {
-        serde_json::json!({
-            "type": "object", "properties": properties, "required": required, "additionalProperties": false,
-        })
-    };
-    let path =
-        |direction: &str| serde_json::json!({"type": "string", "format": "path", "direction": direction});
-    let text = serde_json::json!({"type": "string"});
-    match builtin {
-        Builtin::FetchUrl => (object(serde_json::json!({"url": text}), &["url"]), text),
-        Builtin::ListFiles => (
-            object(serde_json::json!({"path": path("read")}), &["path"]),
-            serde_json::json!({"type": "array", "items": {"type": "string"}}),
-        ),
-        Builtin::ReadFile => (object(serde_json::json!({"path": path("read")}), &["path"]), text),
-        Builtin::WriteFile => {
-            let properties = serde_json::json!({"path": path("write"), "content": text});
-            (object(properties, &["path", "content"]), text)
-        }
+    /// Returns the page for people with variables expanded, and what is wrong with it.
+    ///
+    /// Where it has no files of TLS, it has those of the gateway.
+    pub fn console(&self, variables: &Variables) -> (ConsoleEntry, Vec<EntryGap>) {
+        let (gateway, _) = self.gateway.expanded(variables);
+        self.console.expanded(variables, gateway.tls.as_ref())
     }
 }
 
@@ -392,6 +339,7 @@ fn one_line(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Runtime;
 
     const GOOD: &str = r#"
 [personality]
@@ -434,7 +382,7 @@ capabilities = { fs_reach = { read = "from-personality" }, process = { allowedBi
     #[test]
     fn reads_the_example_of_the_design() {
         let toolbox = Toolbox::from_toml(GOOD).unwrap();
-        let (tools, gaps) = toolbox.declarations(&variables(), |_| Err("no file is named".into()));
+        let (tools, gaps) = toolbox.declarations(&variables(), NoFiles);
         assert!(gaps.is_empty(), "{gaps:?}");
         assert_eq!(
             tools[0].runtime,
@@ -476,8 +424,7 @@ output = true
 builtin = "read_file"
 command = ["x"]
 "#;
-        let (tools, gaps) =
-            Toolbox::from_toml(text).unwrap().declarations(&variables(), |_| Err("no such file".into()));
+        let (tools, gaps) = Toolbox::from_toml(text).unwrap().declarations(&variables(), NoFiles);
         let found: Vec<_> = gaps.iter().map(|gap| format!("{} {}", gap.tool, gap.capability)).collect();
         assert!(tools.is_empty());
         assert_eq!(found, ["one input", "one output", "one command", "two input", "two command"]);

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::{
-    Builtin, Capabilities, CommandTemplate, Declaration, Direction, FsReach, Grant, HostShape, NamePattern,
-    PathReach, Personality, Runtime, Surface, ToolName, resolve_capabilities,
+    Assurance, Builtin, Capabilities, CommandTemplate, Declaration, Direction, FsReach, Grant, HostShape,
+    NamePattern, PathReach, Personality, Runtime, Surface, ToolName, resolve_capabilities,
 };
 
 /// One way in which a tool does not fit.
@@ -70,6 +70,7 @@ pub fn validate_declaration(declaration: &Declaration) -> Vec<Gap> {
             gaps.class(declaration, capabilities);
             gaps.globs(capabilities);
             gaps.runtime(declaration, capabilities);
+            gaps.assurance(declaration);
         }
     }
     gaps.found
@@ -235,9 +236,14 @@ impl Gaps<'_> {
     fn runtime(&mut self, declaration: &Declaration, capabilities: &Capabilities) {
         match &declaration.runtime {
             Runtime::Native | Runtime::Server { .. } => {}
+            Runtime::Container { image, command } => match CommandTemplate::parse(command) {
+                Err(error) => self.push("command", error.to_string(), "correct the command".into()),
+                Ok(template) => self.command(&template, image, declaration, capabilities),
+            },
+            Runtime::Wasm { .. } => self.component(capabilities),
             Runtime::Command(command) => match CommandTemplate::parse(command) {
                 Err(error) => self.push("command", error.to_string(), "correct the command".into()),
-                Ok(template) => self.command(&template, declaration, capabilities),
+                Ok(template) => self.command(&template, template.program(), declaration, capabilities),
             },
             Runtime::Builtin(builtin) => {
                 let reach = capabilities.fs_reach.as_ref();
@@ -261,13 +267,38 @@ impl Gaps<'_> {
         }
     }
 
+    fn assurance(&mut self, declaration: &Declaration) {
+        let claimed = match declaration.runtime {
+            Runtime::Container { .. } => "a container engine",
+            Runtime::Wasm { .. } => "the host of a component",
+            Runtime::Builtin(_) | Runtime::Command(_) | Runtime::Native | Runtime::Server { .. } => return,
+        };
+        if declaration.assurance == Some(Assurance::Probed) {
+            self.push(
+                "assurance",
+                format!("asks for a sandbox that was tried, and what {claimed} enforces is claimed"),
+                "run it as a command of this machine, or drop `assurance`".into(),
+            );
+        }
+    }
+
+    fn component(&mut self, capabilities: &Capabilities) {
+        if capabilities.process.is_some() {
+            self.push(
+                Surface::Process.as_str(),
+                "a component cannot start programs".into(),
+                "drop `process`, or write the tool as a command".into(),
+            );
+        }
+    }
+
     fn command(
         &mut self,
         template: &CommandTemplate,
+        binary: &str,
         declaration: &Declaration,
         capabilities: &Capabilities,
     ) {
-        let binary = template.program();
         let declared = capabilities.process.as_ref().is_some_and(|own| {
             own.allowed_binaries.admits(binary) || own.allowed_binaries.covers(&NamePattern::Any)
         });

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ringfence_policy::Code;
+use ringfence_policy::{Assurance, Code};
 
 use crate::limit::LimitName;
 use crate::step::Step;
@@ -67,6 +67,16 @@ pub enum SandboxError {
         /// What was asked for.
         wanted: crate::Tier,
     },
+    /// The tool wants it to be known better that it is enforced.
+    #[error("what `{backend}` enforces is {found}, and the tool asks for what is {wanted}")]
+    Assurance {
+        /// Which backend.
+        backend: &'static str,
+        /// How it is known.
+        found: Assurance,
+        /// How it should be.
+        wanted: Assurance,
+    },
     /// An argument or a variable that no program can be given.
     #[error("{0} contains a NUL character")]
     Nul(&'static str),
@@ -83,7 +93,7 @@ impl SandboxError {
             Self::Absent { .. } | Self::Step { .. } | Self::Limit { .. } | Self::Tier { .. } => {
                 Code::NotAvailable
             }
-            Self::Inexpressible { .. } => Code::NotAvailable,
+            Self::Assurance { .. } | Self::Inexpressible { .. } => Code::NotAvailable,
             Self::Path { .. } => Code::PathNotReachable,
             Self::Program { .. } => Code::BinaryNotAllowed,
             Self::Nul(_) => Code::InputInvalid,
@@ -105,6 +115,9 @@ impl SandboxError {
                 Some("a granted path was replaced while the sandbox was built; run it again")
             }
             Self::Limit { .. } => Some("raise or remove the limit, or delegate a control group to this user"),
+            Self::Assurance { .. } => {
+                Some("only a sandbox of this machine that was tried is `probed`; choose one, or ask for less")
+            }
             Self::Inexpressible { .. }
             | Self::Nul(_)
             | Self::Path { .. }

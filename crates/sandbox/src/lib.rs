@@ -13,6 +13,7 @@
 //! A [`Spec`] says what is asked for. [`Seen`] looks at the machine. [`Plan`] joins both and is pure data: what exists
 //! inside, what Landlock and seccomp allow, what may be spent. A [`Backend`] carries the plan out, or starts nothing.
 
+mod adapter;
 pub mod backend;
 #[cfg(target_os = "linux")]
 pub mod doctor;
@@ -40,12 +41,15 @@ mod linux;
 #[cfg(target_os = "linux")]
 mod sys;
 
+pub use adapter::{Adapter, Input, Part, Ran, Session};
 pub use backend::{Backend, DenyAll, Seatbelt, Tier, Unconfined};
 #[cfg(target_os = "linux")]
 pub use backend::{Bwrap, Firejail, Native};
 pub use error::SandboxError;
 pub use host::{Found, Identity, Kind, Platform, Program, SearchPath};
 pub use limit::{Enforcer, LimitName};
+#[cfg(target_os = "linux")]
+pub use linux::namespace::gate_namespace;
 #[cfg(target_os = "linux")]
 pub use linux::terminal::RawTerminal;
 pub use plan::{Entry, Landlock, Network, Openings, Plan, Prefix, ProcessLimit, Resource, Rule, Seen};

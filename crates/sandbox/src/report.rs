@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ringfence_policy::Assurance;
 use serde::Serialize;
 
 use crate::backend::Tier;
@@ -24,6 +25,8 @@ pub struct Report {
     pub backend: &'static str,
     /// How strongly.
     pub tier: Tier,
+    /// How that is known. A backend only claims it; whoever tried it says more.
+    pub assurance: Assurance,
     /// What enforced each limit.
     pub limits: BTreeMap<LimitName, Enforcer>,
     /// The limits it ran into, as far as that can be known.

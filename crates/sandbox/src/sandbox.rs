@@ -1,5 +1,9 @@
 //! A backend together with what is known of this machine.
 
+use ringfence_policy::Assurance;
+
+use crate::adapter::Adapter;
+use crate::backend::foreign::Foreign;
 use crate::backend::{Backend, Tier};
 use crate::error::SandboxError;
 use crate::host::Platform;
@@ -13,12 +17,25 @@ use crate::stream::Streams;
 pub struct Sandbox {
     backend: Box<dyn Backend>,
     weakest: Tier,
+    assurance: Assurance,
 }
 
 impl Sandbox {
     /// Runs everything through this backend.
     pub fn new(backend: impl Backend + 'static) -> Self {
-        Self { backend: Box::new(backend), weakest: Tier::Partial }
+        Self { backend: Box::new(backend), weakest: Tier::Partial, assurance: Assurance::Claimed }
+    }
+
+    /// Runs everything through an adapter. What it says of its enforcement is a claim, and is recorded as one.
+    pub fn foreign(adapter: impl Adapter + 'static) -> Self {
+        Self::new(Foreign(Box::new(adapter)))
+    }
+
+    /// Says that forbidden acts were tried through this backend, and failed.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn seen_to_refuse(mut self) -> Self {
+        self.assurance = Assurance::Probed;
+        self
     }
 
     /// Refuses to run anything below this tier.
@@ -61,19 +78,26 @@ impl Sandbox {
         if found < self.weakest {
             return Err(SandboxError::Tier { found, wanted: self.weakest });
         }
-        if let Network::Gated(_) = plan.network {
-            let backend = self.backend.name();
-            if !self.backend.has_gate() {
-                let what = format!(
-                    "a grant of hosts with `{backend}`: only `native` has sockets for the egress gate"
-                );
-                return Err(SandboxError::Inexpressible { what });
-            }
-            if streams.gate.is_none() {
-                let what = "a grant of hosts: nobody opens an egress gate for it".into();
-                return Err(SandboxError::Inexpressible { what });
-            }
+        if self.assurance < plan.assurance {
+            return Err(SandboxError::Assurance {
+                backend: self.backend.name(),
+                found: self.assurance,
+                wanted: plan.assurance,
+            });
         }
-        self.backend.run(plan, streams)
+        let unsupported = self.backend.unsupported();
+        let missing =
+            plan.parts().into_iter().filter(|part| unsupported.contains(part) && plan.insists_on(*part));
+        let missing: Vec<String> = missing.map(|part| part.to_string()).collect();
+        if !missing.is_empty() {
+            let what = format!("with `{}`: {}", self.backend.name(), missing.join("; "));
+            return Err(SandboxError::Inexpressible { what });
+        }
+        if let (Network::Gated(_), None) = (&plan.network, &streams.gate) {
+            let what = "a grant of hosts: nobody opens an egress gate for it".into();
+            return Err(SandboxError::Inexpressible { what });
+        }
+        let report = self.backend.run(plan, streams)?;
+        Ok(Report { assurance: self.assurance, ..report })
     }
 }

@@ -102,7 +102,7 @@ impl Selector {
             // Not being able to remember costs time, nothing else.
             let _kept = remember(&mark);
         }
-        Ok(sandbox)
+        Ok(sandbox.seen_to_refuse())
     }
 
     /// What a result depends on: this program, this boot, this user, the policy and the backend.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ringfence_policy::{Direction, Grant, Limits, NamePattern, NetworkGrant};
+use ringfence_policy::{Assurance, Direction, Grant, Limits, NamePattern, NetworkGrant};
 
 use crate::error::SandboxError;
 use crate::plan::{Network, Openings};
@@ -29,6 +29,8 @@ pub struct Spec {
     pub(crate) skip_missing: bool,
     pub(crate) network: Network,
     pub(crate) service: bool,
+    pub(crate) image: Option<String>,
+    pub(crate) assurance: Assurance,
 }
 
 /// A path inside the sandbox with everything below it.
@@ -88,12 +90,27 @@ impl Spec {
             skip_missing: false,
             network: Network::Loopback,
             service: false,
+            image: None,
+            assurance: Assurance::Claimed,
         }
     }
 
     /// Lets it run for as long as it is asked things: time, processor time and output have no default limits.
     pub const fn service(mut self) -> Self {
         self.service = true;
+        self
+    }
+
+    /// Runs it in an image: the program and everything it starts are those of the image, and only granted paths are this machine's.
+    /// The program is a name that is looked up inside. Only a backend for images runs it.
+    pub fn in_image(mut self, image: impl Into<String>) -> Self {
+        self.image = Some(image.into());
+        self
+    }
+
+    /// Refuses what is less sure than this to enforce it.
+    pub fn assurance(mut self, least: Assurance) -> Self {
+        self.assurance = least;
         self
     }
 

@@ -2,6 +2,10 @@
 
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::adapter::Input;
 
 /// What a command reads and where its output goes. Starts with an empty input and output that is kept.
 #[derive(Default)]
@@ -12,6 +16,7 @@ pub struct Streams<'a> {
     pub(crate) observer: Option<Observer<'a>>,
     pub(crate) leash: Option<OwnedFd>,
     pub(crate) gate: Option<Opener<'a>>,
+    pub(crate) gauge: Option<Arc<AtomicU64>>,
 }
 
 /// Sockets that were made inside a network namespace. They work there, whoever holds them.
@@ -38,15 +43,6 @@ pub enum Stream {
     Output,
 }
 
-/// What a command reads.
-#[derive(Default)]
-pub(crate) enum Input {
-    Bytes(Vec<u8>),
-    Descriptor(OwnedFd),
-    #[default]
-    Nothing,
-}
-
 impl<'a> Streams<'a> {
     /// Lets the command read these bytes.
     pub fn input(mut self, bytes: Vec<u8>) -> Self {
@@ -70,6 +66,13 @@ impl<'a> Streams<'a> {
     /// Kills the command when the other end of this pipe is closed.
     pub fn leash(mut self, end: OwnedFd) -> Self {
         self.leash = Some(end);
+        self
+    }
+
+    /// Keeps here how much memory the whole tree uses, in bytes, every second or more often; where that is not seen, it stays as
+    /// it is.
+    pub fn gauge(mut self, memory: Arc<AtomicU64>) -> Self {
+        self.gauge = Some(memory);
         self
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use ringfence::{Approver, Registry, RequestFilter, RequestState};
 
 use crate::book::PinBook;
+use crate::console::Live;
 use crate::door::{Agent, Door, Room};
 use crate::session::Session;
 use crate::spec::ServerSpec;
@@ -47,6 +48,8 @@ pub struct HouseOptions {
     pub review: String,
     /// The name of the personality, for whoever asks.
     pub personality: Option<String>,
+    /// Where it is told what goes on: calls that are under way, and servers that run.
+    pub live: Arc<Live>,
 }
 
 impl Default for HouseOptions {
@@ -58,6 +61,7 @@ impl Default for HouseOptions {
             directory: None,
             review: "ringfence pins".to_owned(),
             personality: None,
+            live: Arc::default(),
         }
     }
 }

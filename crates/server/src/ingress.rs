@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use ringfence::policy::Code;
-use ringfence::text::{Definition, Verdict};
+use ringfence::text::{Definition, Scan, Verdict};
 use ringfence::{PinStatus, Pins, Quarantine, Refusal};
 use serde_json::Value;
 
@@ -173,8 +173,15 @@ fn key_of(kind: &str, definition: &Value) -> String {
     }
 }
 
-/// Scans everything that a server has written into a definition.
 fn verdict_of(definition: &Value) -> (Verdict, Option<String>) {
+    let scan = scan_definition(definition);
+    let worst = scan.findings.iter().max_by_key(|finding| finding.weight);
+    let worst = worst.map(|worst| format!("{} {}", worst.field, worst.message));
+    (scan.verdict, worst)
+}
+
+/// Scans everything that a server has written into a definition.
+pub fn scan_definition(definition: &Value) -> Scan {
     let text = |field: &str| definition.get(field).and_then(Value::as_str);
     let known = ["name", "title", "description", "inputSchema", "outputSchema"];
     let first = ringfence::text::scan(&Definition {
@@ -192,10 +199,19 @@ fn verdict_of(definition: &Value) -> (Verdict, Option<String>) {
         .map(|(field, value)| (field.clone(), value.clone()))
         .collect();
     let rest = Value::Object(rest);
-    let second = ringfence::text::scan(&Definition { input_schema: Some(&rest), ..Definition::new("rest") });
-    let worst = first.findings.iter().chain(&second.findings).max_by_key(|finding| finding.weight);
-    let worst = worst.map(|worst| format!("{} {}", worst.field, worst.message));
-    (first.verdict.max(second.verdict), worst)
+    let mut second =
+        ringfence::text::scan(&Definition { input_schema: Some(&rest), ..Definition::new("rest") });
+    for finding in &mut second.findings {
+        // The rest was passed for a schema, which it is not.
+        if let Some(place) = finding.field.strip_prefix("/inputSchema") {
+            finding.field = place.to_owned();
+        }
+    }
+    Scan {
+        verdict: first.verdict.max(second.verdict),
+        score: first.score.max(second.score),
+        findings: first.findings.into_iter().chain(second.findings).collect(),
+    }
 }
 
 /// Says whether a field that should be a text is something else, and was not looked at as a text.

@@ -9,6 +9,7 @@
 mod approver;
 mod book;
 mod clean;
+pub mod console;
 mod door;
 mod era;
 mod house;
@@ -30,7 +31,9 @@ pub use book::{PinBook, Seen};
 pub use door::{Agent, Door, Room};
 pub use era::{LEGACY, MODERN};
 pub use house::{House, HouseError, HouseOptions, MakeRegistry};
+pub use ingress::scan_definition;
 pub use outlet::{Closed, Outlet};
 pub use session::Session;
 pub use spec::{Accept, ErrorSink, ServerSpec, Starter, ToolRule};
 pub use tool::KEY as IDEMPOTENCY_KEY;
+pub use upstream::class_of;

@@ -46,6 +46,7 @@ impl PolicyTool {
             idempotency: Idempotency::default(),
             constraints: Constraints::default(),
             limits: Limits::default(),
+            assurance: None,
             runtime: Runtime::Native,
         };
         Self { declaration, session }

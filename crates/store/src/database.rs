@@ -5,10 +5,11 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use ringfence::audit::{Checkpoint, Note, ProofFile, SignerKey, TrustedLog, Verified};
+use ringfence::audit::{
+    Checkpoint, Filter, Note, Progress, ProofFile, SignerKey, Stored, TrustedLog, Verified,
+};
 use ringfence::{ApprovalStore, AuditSink, Code, IdempotencyStore, Store};
 
-use crate::entry::{Filter, Stored};
 use crate::postgres::PostgresError;
 use crate::sqlite::SqliteError;
 
@@ -41,12 +42,13 @@ pub trait Database: ApprovalStore + AuditSink + IdempotencyStore + Store {
     /// Verifies the whole log as it is now.
     ///
     /// `tail` is how many entries at the end may be without a signed checkpoint, and `trusted` a checkpoint that was
-    /// kept elsewhere. That something is wrong with the log is no error but a finding.
+    /// kept elsewhere. That something is wrong with the log is no error but a finding. `progress` counts entries.
     fn verify<'a>(
         &'a self,
         log: &'a TrustedLog,
         tail: u64,
         trusted: Option<&'a Checkpoint>,
+        progress: &'a Progress,
     ) -> Answer<'a, Verified>;
 
     /// Proves that the entry is in the log that `note` is a checkpoint of.

@@ -46,7 +46,8 @@ mod secret;
 mod sqlite;
 
 pub use database::{Answer, Database, DatabaseError};
-pub use entry::{Filter, KeepRaw, Stored};
+pub use entry::KeepRaw;
 pub use postgres::{Copied, PostgresError, PostgresOptions, PostgresStore, copy};
+pub use ringfence::audit::{Filter, Stored};
 pub use secret::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
 pub use sqlite::{SqliteBuilder, SqliteError, SqliteStore};

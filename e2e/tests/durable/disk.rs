@@ -5,14 +5,14 @@ use std::process::Command;
 
 use crate::payer::Office;
 
-/// A disk of its own, of 24 MiB.
+/// A disk of its own, of 12 MiB.
 struct Disk(tempfile::TempDir);
 
 impl Disk {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=24m,mode=700", "ringfence-test"])
+            .args(["-t", "tmpfs", "-o", "size=12m,mode=700", "ringfence-test"])
             .arg(directory.path())
             .status()
             .unwrap();

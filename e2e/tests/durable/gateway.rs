@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ringfence::{ApprovalStore as _, ApproverToken, PersonDecision, RequestFilter, RequestState, Word};
+use ringfence::{
+    ApprovalStore as _, ApproverToken, PersonDecision, Proof, RequestFilter, RequestState, Role, Word,
+};
 use ringfence_store::{Database, PostgresStore};
 
 use crate::payer::{Kind, Office, Said};
@@ -25,7 +27,7 @@ async fn agree(
             assert_eq!(&*filed.request.session, session);
             let decision = PersonDecision {
                 id: filed.id,
-                token: token.hash(),
+                by: Proof::Token(token.hash()),
                 word: Word::Approve,
                 changed: None,
                 reason: "the invoice is ours".into(),
@@ -53,7 +55,7 @@ fn three_gateways_serve_the_same_approvals_and_keys() {
     let store = Arc::new(store);
     let token = ApproverToken::generate().unwrap();
     let name = format!("ada-{}", office.scope.to_lowercase()).parse().unwrap();
-    runtime.block_on(async { store.add_approver(&name, token.hash()).await.unwrap() });
+    runtime.block_on(async { store.add_approver(&name, token.hash(), Role::Approver).await.unwrap() });
 
     let start = |first: u64| {
         let first = format!("first={first}");

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ringfence::audit::{SignerKey, TrustedLog};
+use ringfence::audit::{Progress, SignerKey, TrustedLog};
 use ringfence::{KeyFilter, KeyState};
 use ringfence_store::{Database, SqliteStore};
 use tempfile::TempDir;
@@ -143,7 +143,7 @@ impl Office {
         store.sign(&key, "durable.example/log").await.unwrap();
         let log = TrustedLog::new("durable.example/log", [key.verifier().clone()]).unwrap();
         // Others append to a shared log meanwhile.
-        let verified = store.verify(&log, 100_000, None).await.unwrap();
+        let verified = store.verify(&log, 100_000, None, &Progress::default()).await.unwrap();
         assert!(verified.is_intact(), "{case}: {:?}", verified.findings);
         self.check_records(&*store, &answers, case).await;
     }

@@ -75,7 +75,7 @@ fn column(backend: &'static str, user: User) {
         let begun = Instant::now();
         loop {
             work.run(&[], &[programs.path("rf-true").to_str().unwrap()]).must(0, "").unwrap();
-            if groups(&pids).is_empty() || begun.elapsed() > Duration::from_secs(5) {
+            if groups(|owner| pids.contains(&owner)).is_empty() || begun.elapsed() > Duration::from_secs(5) {
                 break;
             }
         }
@@ -151,6 +151,8 @@ fn killed(work: &Work<'_>, programs: &Work<'_>) -> Vec<u32> {
 struct Machine {
     mounts: usize,
     files: BTreeSet<PathBuf>,
+    /// Groups that somebody else left, whose number may come again.
+    groups: BTreeSet<String>,
 }
 
 /// Where a sandbox could leave files.
@@ -158,7 +160,7 @@ const FOLDERS: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run"
 
 impl Machine {
     fn seen(stage: &Stage) -> Self {
-        Self { mounts: mounts(stage), files: files(stage) }
+        Self { mounts: mounts(stage), files: files(stage), groups: groups(|_| true).into_iter().collect() }
     }
 
     /// Waits a little for what is on its way out, and fails with what stays.
@@ -168,7 +170,8 @@ impl Machine {
             let mut left: Vec<String> =
                 files(stage).difference(&self.files).map(|path| format!("{path:?}")).collect();
             left.extend(processes(stage));
-            left.extend(groups(pids));
+            let groups = groups(|owner| pids.contains(&owner));
+            left.extend(groups.into_iter().filter(|group| !self.groups.contains(group)));
             if mounts(stage) > self.mounts {
                 left.push(format!("{} mounts, not {}", mounts(stage), self.mounts));
             }
@@ -215,7 +218,7 @@ fn processes(stage: &Stage) -> Vec<String> {
 }
 
 /// Control groups that were made by one of these processes.
-fn groups(pids: &[u32]) -> Vec<String> {
+fn groups(wanted: impl Fn(u32) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = vec![PathBuf::from("/sys/fs/cgroup")];
     while let Some(folder) = rest.pop() {
@@ -224,7 +227,7 @@ fn groups(pids: &[u32]) -> Vec<String> {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let owner =
                     name.strip_prefix("ringfence-").and_then(|rest| rest.split('-').next()?.parse().ok());
-                if owner.is_some_and(|owner| pids.contains(&owner)) {
+                if owner.is_some_and(&wanted) {
                     found.push(entry.path().display().to_string());
                 }
                 rest.push(entry.path());

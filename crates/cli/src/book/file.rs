@@ -45,10 +45,11 @@ impl Lock {
 }
 
 /// Replaces a file: whoever reads it finds the old text or the new one, also after a crash. Who may read it stays.
-pub(crate) fn replace(path: &Path, text: &str) -> Result<(), CommandError> {
+pub(crate) fn replace(path: &Path, content: impl AsRef<[u8]>) -> Result<(), CommandError> {
     let beside = unique_beside(path);
     let mode = path.metadata().map(|own| own.permissions().mode() & 0o777).ok();
-    let written = write_through(&beside, text, mode).and_then(|()| std::fs::rename(&beside, path));
+    let written =
+        write_through(&beside, content.as_ref(), mode).and_then(|()| std::fs::rename(&beside, path));
     if let Err(error) = written {
         let _removed = std::fs::remove_file(&beside);
         return Err(failed("write", path, error));
@@ -70,10 +71,10 @@ pub(crate) fn private_folder(path: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn write_through(path: &Path, text: &str, mode: Option<u32>) -> std::io::Result<()> {
+fn write_through(path: &Path, content: &[u8], mode: Option<u32>) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create_new(true).mode(mode.unwrap_or(0o666)).open(path)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(content)?;
     file.sync_all()
 }
 

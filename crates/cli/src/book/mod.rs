@@ -100,23 +100,23 @@ impl Book {
         let _lock = Lock::of(&self.lock)?;
         let mut pins = self.read_pins()?;
         let done = change(&mut pins)?;
-        replace(&self.pins, &pins.to_json())?;
+        replace(&self.pins, pins.to_json())?;
         Ok(done)
     }
 
     /// Changes what was seen while nobody else does, and the pins with it where `change` says so.
-    pub(crate) fn change<T>(
+    pub(crate) fn change<T, E: From<CommandError>>(
         &self,
-        change: impl FnOnce(&mut Pins, &mut SeenFile) -> Result<T, CommandError>,
-    ) -> Result<T, CommandError> {
+        change: impl FnOnce(&mut Pins, &mut SeenFile) -> Result<T, E>,
+    ) -> Result<T, E> {
         let _lock = Lock::of(&self.lock)?;
         let (mut pins, mut seen) = (self.read_pins()?, self.read_seen()?);
         let before = pins.clone();
         let done = change(&mut pins, &mut seen)?;
         if pins != before {
-            replace(&self.pins, &pins.to_json())?;
+            replace(&self.pins, pins.to_json())?;
         }
-        replace(&self.seen, &seen.to_json())?;
+        replace(&self.seen, seen.to_json())?;
         Ok(done)
     }
 

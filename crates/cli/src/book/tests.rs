@@ -86,7 +86,7 @@ fn what_was_seen_is_replaced_by_kind() {
     book.keep("s", "tool", &[], &[seen("echo", "one"), seen("other", "one")]).unwrap();
     book.change(|_, file| {
         file.show("s", &seen("echo", "one"));
-        Ok(())
+        Ok::<_, CommandError>(())
     })
     .unwrap();
     book.keep("s", "tool", &[], &[seen("echo", "one")]).unwrap();

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ringfence::{ApproverName, ApproverToken};
+use ringfence::{ApproverName, ApproverToken, Role};
 use ringfence_store::KeepRaw;
 
 use crate::error::{CommandError, Exit};
@@ -27,6 +27,9 @@ enum ApproverCommand {
     Add {
         /// The name: 1 to 64 of a-z, 0-9, `.`, `_`, `-`, `+` and `@`
         name: ApproverName,
+        /// What they may do: `viewer` looks, `approver` also decides, `admin` also accepts what has changed
+        #[arg(long, default_value_t = Role::Approver)]
+        role: Role,
     },
     /// List everybody, revoked ones too
     List,
@@ -41,15 +44,16 @@ pub(crate) fn run(args: &ApproverArgs, out: &mut dyn Write) -> Result<Exit, Comm
     let store = args.store.name();
     runtime()?.block_on(async {
         match &args.command {
-            ApproverCommand::Add { name } => {
+            ApproverCommand::Add { name, role } => {
                 let token = ApproverToken::generate()
                     .map_err(|why| CommandError::Start(std::io::Error::other(why)))?;
                 let store = store.open(Opening::Make(KeepRaw::Always)).await?;
-                store.add_approver(name, token.hash()).await?;
+                store.add_approver(name, token.hash(), *role).await?;
                 writeln!(out, "{}", token.expose())?;
                 let _told = writeln!(
                     std::io::stderr().lock(),
-                    "`{name}` may approve calls in {}. This token proves it is them; it is not shown again.",
+                    "`{name}` may {} in {}. This token proves it is them; it is not shown again.",
+                    may(*role),
                     store.describe()
                 );
             }
@@ -59,18 +63,19 @@ pub(crate) fn run(args: &ApproverArgs, out: &mut dyn Write) -> Result<Exit, Comm
                     let _told = writeln!(std::io::stderr().lock(), "nobody may approve calls");
                     return Ok(Exit::Done);
                 }
-                let rows: Vec<[String; 3]> = people
+                let rows: Vec<[String; 4]> = people
                     .iter()
                     .map(|one| {
                         let revoked = one.revoked.map(|at| Moment::from(at).to_string());
                         [
                             one.name.to_string(),
+                            one.role.to_string(),
                             Moment::from(one.added).to_string(),
                             revoked.unwrap_or_default(),
                         ]
                     })
                     .collect();
-                write!(out, "{}", table(["APPROVER", "ADDED", "REVOKED"], &rows))?;
+                write!(out, "{}", table(["APPROVER", "ROLE", "ADDED", "REVOKED"], &rows))?;
             }
             ApproverCommand::Revoke { name } => {
                 if !store.open(Opening::Change).await?.revoke_approver(name).await? {
@@ -84,4 +89,13 @@ pub(crate) fn run(args: &ApproverArgs, out: &mut dyn Write) -> Result<Exit, Comm
         }
         Ok(Exit::Done)
     })
+}
+
+/// Says what somebody may do.
+const fn may(role: Role) -> &'static str {
+    match role {
+        Role::Viewer => "look at calls",
+        Role::Approver => "approve calls",
+        Role::Admin => "approve calls and accept changes",
+    }
 }

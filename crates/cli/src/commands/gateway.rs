@@ -14,8 +14,8 @@ use crate::install::Refresh;
 use crate::load::Place;
 use crate::sandbox::BackendChoice;
 use crate::serving::{
-    Fenced, IDLE, Listening, Plan, Standing, Watch, log_to_error_stream, serve_until_changed, server_spec,
-    tell,
+    ConsoleArgs, Fenced, IDLE, Listening, Plan, Standing, Wanted, Watch, log_to_error_stream,
+    serve_until_changed, server_spec, tell,
 };
 use crate::store::StoreName;
 
@@ -45,6 +45,8 @@ pub(crate) struct GatewayArgs {
     /// What confines the servers
     #[arg(long, value_enum, default_value = "auto")]
     backend: BackendChoice,
+    #[command(flatten)]
+    console: ConsoleArgs,
 }
 
 /// Where clients connect when nothing else is said.
@@ -97,6 +99,8 @@ fn serve_once(
         let server = Fenced::new(entry, command(entry)?, Refresh::Keep, grant, Arc::clone(launcher))?;
         servers.push(server_spec(entry, Arc::new(server), true, IDLE));
     }
+    let former = standing.as_ref().and_then(|standing| standing.console.clone());
+    let console = Wanted::new(&args.console, &loaded.console, place, former, !args.stdio);
     let listening = (!args.stdio).then(|| Listening {
         address: args.listen.or(loaded.gateway.listen).unwrap_or(ADDRESS),
         anonymous: args.anonymous,
@@ -107,7 +111,7 @@ fn serve_once(
     });
     let policy_tool = loaded.gateway.policy_tool;
     let plan = Plan { place, servers, launcher, book, policy_tool, toolbox: true, held };
-    serve_until_changed(plan, loaded, args.store.as_ref(), listening)
+    serve_until_changed(plan, loaded, args.store.as_ref(), listening, Some(console))
 }
 
 /// Tells whoever started us that a server is not there, and why.

@@ -7,6 +7,7 @@ pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod clean;
+pub(crate) mod component;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod gateway;

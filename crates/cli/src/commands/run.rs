@@ -1,5 +1,7 @@
 //! `ringfence run`
 
+mod limit;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{IsTerminal, PipeReader, Write};
@@ -8,7 +10,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use ringfence::egress::Tally;
-use ringfence::policy::{Limits, NetworkGrant, resolve_capabilities};
+use ringfence::policy::{Image, Limits, NetworkGrant, resolve_capabilities};
 use ringfence::sandbox::{
     Access, Ending, Plan, RawTerminal, Report, Sandbox, SandboxError, SearchPath, Spec, Stream, Streams,
 };
@@ -18,6 +20,7 @@ use crate::error::{CommandError, Exit};
 use crate::interrupt::Interrupt;
 use crate::load::Place;
 use crate::network::{CommandNetwork, Connections, NetworkArgs, Told};
+use crate::runtimes;
 use crate::sandbox::{BackendChoice, choose};
 use crate::secrets;
 
@@ -58,6 +61,12 @@ pub(crate) struct RunArgs {
     /// What confines it
     #[arg(long, value_enum, default_value = "auto")]
     backend: BackendChoice,
+    /// Run a program of this image, `name@sha256:…`, in a container engine: what the engine enforces is its claim
+    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["backend", "exec"])]
+    image: Option<Image>,
+    /// Where the container engine is asked, such as `unix:///run/podman/podman.sock`
+    #[arg(long, value_name = "ADDRESS", requires = "image")]
+    engine: Option<String>,
     /// Print one JSON object with the output and how it ended, instead of passing the output on
     #[arg(long)]
     json: bool,
@@ -86,7 +95,16 @@ pub(crate) enum Ran {
 
 pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<Ran, CommandError> {
     let (spec, grant) = specify(args, place)?;
-    let sandbox = match choose(args.backend, "") {
+    // Drives what is said to a container engine.
+    let runtime = match &args.image {
+        Some(_) => Some(engine_runtime().map_err(CommandError::Start)?),
+        None => None,
+    };
+    let chosen = match &runtime {
+        Some(runtime) => Ok(runtimes::sandbox(args.engine.as_deref(), runtime.handle().clone())?),
+        None => choose(args.backend, ""),
+    };
+    let sandbox = match chosen {
         Ok(sandbox) => sandbox,
         Err(error) => return refuse(args, &error, out),
     };
@@ -98,8 +116,11 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
         print(&plan, &sandbox, out)?;
         return Ok(Ran::Own(Exit::Done));
     }
-    // Without a folder to write to there is nothing to look after, and a signal may end us at once.
-    let (interrupt, leash) = if plan.guarded.is_empty() {
+    if let Some(runtime) = &runtime {
+        runtimes::sweep(args.engine.as_deref(), runtime.handle());
+    }
+    // Without a folder to write to and a container to remove there is nothing to look after, and a signal may end us at once.
+    let (interrupt, leash) = if plan.guarded.is_empty() && plan.image.is_none() {
         (None, None)
     } else {
         let (interrupt, leash) = Interrupt::new().map_err(CommandError::Start)?;
@@ -135,10 +156,10 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
                 serde_json::to_writer(&mut *out, &shown(&report, network.as_ref()))
                     .map_err(std::io::Error::from)?;
                 writeln!(out)?;
-            } else if report.ending == Ending::TimedOut {
-                let wall = plan.limits.wall.map(|wall| wall.to_string()).unwrap_or_default();
-                let _told =
-                    writeln!(std::io::stderr().lock(), "ringfence: killed after {wall} (limit `wall`)");
+            } else {
+                for sentence in limit::sentences(&report, &plan.limits) {
+                    let _told = writeln!(std::io::stderr().lock(), "ringfence: {sentence}");
+                }
             }
             let code = interrupt
                 .and_then(|interrupt| interrupt.received())
@@ -197,9 +218,14 @@ fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGrant), Comman
     let find =
         |name: &str| search.find(name).or_else(|| absolute(Path::new(name)).filter(|_| name.contains('/')));
     // A name that nothing is found for is refused with the plan, as a path that is not a program is.
-    let found = program.to_str().and_then(&find).unwrap_or_else(|| PathBuf::from(program));
-    let mut spec =
-        Spec::new(found).called(program).arguments(arguments.iter().cloned()).limits(limits(&args.limit)?);
+    let here = program.to_str().filter(|_| args.image.is_none()).and_then(&find);
+    let mut spec = Spec::new(here.unwrap_or_else(|| PathBuf::from(program)))
+        .called(program)
+        .arguments(arguments.iter().cloned())
+        .limits(limits(&args.limit)?);
+    if let Some(image) = &args.image {
+        spec = spec.in_image(image.as_str());
+    }
     let mut tool_hosts = None;
     if let Some(tool) = &args.tool {
         let loaded = place.load()?.sound()?;
@@ -278,6 +304,10 @@ fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGrant), Comman
         spec = spec.terminal();
     }
     Ok((spec, network))
+}
+
+fn engine_runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }
 
 fn absolute(path: &Path) -> Option<PathBuf> {
@@ -378,6 +408,7 @@ fn shown(report: &Report, network: Option<&(Connections, Tally)>) -> serde_json:
         "usage": report.usage,
         "backend": report.backend,
         "tier": report.tier,
+        "assurance": report.assurance,
         "limits": limits,
         "exceeded": report.exceeded,
         "denied": report.denied,

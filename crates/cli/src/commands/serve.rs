@@ -9,7 +9,7 @@ use crate::commands::wrap::launcher;
 use crate::error::{CommandError, Exit};
 use crate::load::Place;
 use crate::sandbox::BackendChoice;
-use crate::serving::{Listening, Plan, log_to_error_stream, serve};
+use crate::serving::{ConsoleArgs, Listening, Plan, Wanted, log_to_error_stream, serve};
 use crate::store::StoreName;
 
 /// Offer the tools of a toolbox as an MCP server
@@ -30,6 +30,8 @@ pub(crate) struct ServeArgs {
     /// What confines the tools' commands
     #[arg(long, value_enum, default_value = "auto")]
     backend: BackendChoice,
+    #[command(flatten)]
+    console: ConsoleArgs,
 }
 
 pub(crate) fn run(args: &ServeArgs, place: &Place, _: &mut dyn Write) -> Result<Exit, CommandError> {
@@ -59,5 +61,6 @@ pub(crate) fn run(args: &ServeArgs, place: &Place, _: &mut dyn Write) -> Result<
         toolbox: true,
         held: place.held()?,
     };
-    serve(plan, loaded, args.store.as_ref(), listening)
+    let console = Wanted::new(&args.console, &loaded.console, place, None, args.listen.is_some());
+    serve(plan, loaded, args.store.as_ref(), listening, Some(console))
 }

@@ -103,7 +103,7 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
         standing: None,
         watch: None,
     });
-    serve(plan, loaded, args.store.as_ref(), listening)
+    serve(plan, loaded, args.store.as_ref(), listening, None)
 }
 
 fn entry(args: &WrapArgs, loaded: &Loaded) -> Result<(ServerEntry, bool), CommandError> {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ringfence::policy::{self, Declaration, Personality, ServerEntry};
+use ringfence::policy::{self, Personality, ServerEntry};
 use ringfence::{
-    Approver, Backends, HostFiles, InForce, Pins, Registry, SandboxLauncher, StoreApprover, declared_tool,
+    Approver, Backends, HostFiles, InForce, Launcher, Pins, Registry, SandboxLauncher, StoreApprover, Tool,
 };
+use ringfence_server::console::Live;
 use ringfence_server::{Accept, ServerSpec, Starter, ToolRule};
 use ringfence_store::Database;
 
@@ -20,11 +21,15 @@ const WAIT: Duration = Duration::from_secs(10 * 60);
 /// What the registry of every session is made of.
 pub(crate) struct Makings {
     pub(crate) personality: Personality,
-    pub(crate) declarations: Vec<Declaration>,
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    /// What starts programs of images.
+    pub(crate) containers: Option<Arc<dyn Launcher>>,
     pub(crate) pins: Option<Pins>,
     pub(crate) in_force: InForce,
     pub(crate) launcher: Option<Arc<SandboxLauncher>>,
     pub(crate) store: Option<Arc<dyn Database>>,
+    /// What counts the calls.
+    pub(crate) live: Arc<Live>,
 }
 
 impl Makings {
@@ -38,6 +43,9 @@ impl Makings {
         if let Some(launcher) = &self.launcher {
             backends = backends.launcher(Arc::clone(launcher) as _);
         }
+        if let Some(containers) = &self.containers {
+            backends = backends.containers(Arc::clone(containers));
+        }
         if let Some(store) = &self.store {
             backends = backends.store(Arc::clone(store) as _);
         }
@@ -46,6 +54,7 @@ impl Makings {
             .backends(backends)
             .deadline(DEADLINE)
             .manifest(self.in_force.clone())
+            .observer(Arc::clone(&self.live) as _)
             .approver(approver);
         if let Some(store) = &self.store {
             builder = builder.audit(Arc::clone(store) as _).idempotency(Arc::clone(store) as _);
@@ -54,11 +63,8 @@ impl Makings {
             builder = builder.pins(pins.clone());
         }
         let registry = builder.build();
-        for declaration in &self.declarations {
-            let name = &declaration.name;
-            let tool =
-                declared_tool(declaration.clone()).map_err(|error| format!("tool `{name}`: {error}"))?;
-            registry.register_shared(&tool).map_err(|error| error.to_string())?;
+        for tool in &self.tools {
+            registry.register_shared(tool).map_err(|error| error.to_string())?;
         }
         Ok(registry)
     }

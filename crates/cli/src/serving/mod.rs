@@ -1,6 +1,7 @@
 //! What `wrap`, `serve` and `gateway` have in common: a house of servers and tools, and the edges that clients come in by.
 
 mod complaint;
+mod console;
 mod house;
 mod log;
 mod open;
@@ -20,6 +21,7 @@ use crate::interrupt::first_signal;
 use crate::load::Loaded;
 use crate::store::StoreName;
 
+pub(crate) use console::{ConsoleArgs, Wanted};
 pub(crate) use house::server_spec;
 pub(crate) use log::{log_to_error_stream, tell};
 pub(crate) use open::{IDLE, Listening, Plan, Standing};
@@ -34,8 +36,9 @@ pub(crate) fn serve(
     loaded: Loaded,
     store: Option<&StoreName>,
     listening: Option<Listening>,
+    console: Option<Wanted>,
 ) -> Result<Exit, CommandError> {
-    serve_until_changed(plan, loaded, store, listening).map(|_| Exit::Done)
+    serve_until_changed(plan, loaded, store, listening, console).map(|_| Exit::Done)
 }
 
 /// The same; returns where clients connected, when the policy was changed and is to be put in force.
@@ -44,13 +47,25 @@ pub(crate) fn serve_until_changed(
     loaded: Loaded,
     store: Option<&StoreName>,
     listening: Option<Listening>,
+    console: Option<Wanted>,
 ) -> Result<Option<Standing>, CommandError> {
     let runtime = if listening.is_some() { large_runtime()? } else { small_runtime()? };
     let served = runtime.block_on(async {
-        let opened = open(plan, loaded, store).await?;
+        let live = console.as_ref().map(Wanted::live).unwrap_or_default();
+        let opened = open(plan, loaded, store, live).await?;
         match listening {
-            Some(listening) => listening.run(&opened.house).await,
-            None => serve_stdio(&opened.house).await.map(|()| None),
+            Some(listening) => listening.run(&opened, console).await,
+            None => {
+                let console = match console {
+                    Some(console) => console.start(&opened).await?,
+                    None => None,
+                };
+                serve_stdio(&opened.house).await?;
+                if let Some(console) = console {
+                    console.stop().await;
+                }
+                Ok(None)
+            }
         }
     });
     runtime.shutdown_background();

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use ringfence::SandboxLauncher;
 use ringfence::policy::{AgentEntry, GatewayEntry};
+use ringfence_server::console::Live;
 use ringfence_server::http::{AgentToken, Edge, EdgeConfig, TlsFiles, new_token, token_hash};
 use ringfence_server::{Agent, Door, House, HouseOptions, ServerSpec};
 use ringfence_store::{Database, KeepRaw};
 use tokio_util::sync::CancellationToken;
 
+use super::console::{ConsoleStanding, Wanted};
 use super::house::Makings;
 use super::log::tell;
 use super::watch::Watch;
@@ -40,6 +42,8 @@ pub(crate) struct Plan<'a> {
 /// A house that is open, and whom it tells of calls that wait.
 pub(crate) struct Opened {
     pub(crate) house: Arc<House>,
+    /// Where the audit, approvals and keys are, where they are kept.
+    pub(crate) store: Option<Arc<dyn Database>>,
     /// What goes on beside the clients.
     beside: Vec<tokio::task::JoinHandle<()>>,
 }
@@ -57,6 +61,7 @@ pub(crate) async fn open(
     plan: Plan<'_>,
     loaded: Loaded,
     store: Option<&StoreName>,
+    live: Arc<Live>,
 ) -> Result<Opened, CommandError> {
     if plan.toolbox || plan.place.is_named {
         tell(&format!("policy `{}`", plan.place.policy.display()));
@@ -88,16 +93,21 @@ pub(crate) async fn open(
         },
         directory: plan.place.working_dir(),
         personality: loaded.personality.id.clone(),
+        live: Arc::clone(&live),
         client_approves: loaded.personality.approvals.client.unwrap_or(true),
         ..HouseOptions::default()
     };
+    let (tools, containers) =
+        if plan.toolbox { (loaded.tools()?, loaded.containers()?) } else { (Vec::new(), None) };
     let makings = Arc::new(Makings {
         pins: if plan.toolbox { plan.held.pins } else { None },
         in_force: plan.held.in_force,
         personality: loaded.personality,
-        declarations: if plan.toolbox { loaded.declarations } else { Vec::new() },
+        tools,
+        containers,
         launcher: plan.launcher,
-        store,
+        store: store.clone(),
+        live,
     });
     let people = makings.people();
     let make = move |approver| makings.registry(approver);
@@ -112,7 +122,7 @@ pub(crate) async fn open(
     }));
     let own = Arc::clone(&house);
     beside.push(tokio::spawn(async move { own.resume().await }));
-    Ok(Opened { house, beside })
+    Ok(Opened { house, store, beside })
 }
 
 /// Where clients connect, and who they are.
@@ -132,11 +142,16 @@ pub(crate) struct Listening {
 pub(crate) struct Standing {
     address: SocketAddr,
     token: Option<String>,
+    pub(crate) console: Option<ConsoleStanding>,
 }
 
 impl Listening {
     /// Lets clients in until a signal comes, or until the policy was changed.
-    pub(crate) async fn run(mut self, house: &Arc<House>) -> Result<Option<Standing>, CommandError> {
+    pub(crate) async fn run(
+        mut self,
+        opened: &Opened,
+        console: Option<Wanted>,
+    ) -> Result<Option<Standing>, CommandError> {
         let (address, former) = match self.standing.take() {
             Some(standing) => (standing.address, standing.token),
             None => (self.address, None),
@@ -167,7 +182,7 @@ impl Listening {
             ..EdgeConfig::default()
         };
         let secure = config.tls.is_some();
-        let door: Arc<dyn Door> = Arc::new(Arc::clone(house));
+        let door: Arc<dyn Door> = Arc::new(Arc::clone(&opened.house));
         let failed = |error: ringfence_server::http::EdgeError| CommandError::Input {
             message: error.to_string(),
             hint: error.hint(),
@@ -175,7 +190,15 @@ impl Listening {
         let edge = Edge::bind(address, config, door).await.map_err(failed)?;
         let scheme = if secure { "https" } else { "http" };
         tell(&format!("listening on {scheme}://{}/mcp", edge.address()));
-        let standing = Standing { address: edge.address(), token };
+        let console = match console {
+            Some(console) => console.start(opened).await?,
+            None => None,
+        };
+        let standing = Standing {
+            address: edge.address(),
+            token,
+            console: console.as_ref().map(|console| console.standing.clone()),
+        };
         let mut watch = self.watch.take();
         let mut is_changed = false;
         let until = async {
@@ -190,7 +213,11 @@ impl Listening {
                 () = changed => is_changed = true,
             }
         };
-        edge.run(until).await.map_err(failed)?;
+        let served = edge.run(until).await;
+        if let Some(console) = console {
+            console.stop().await;
+        }
+        served.map_err(failed)?;
         Ok(is_changed.then_some(standing))
     }
 }
@@ -207,12 +234,12 @@ fn agent_token(entry: &AgentEntry) -> AgentToken {
     }
 }
 
-fn read(path: &PathBuf) -> Result<Vec<u8>, CommandError> {
+pub(super) fn read(path: &PathBuf) -> Result<Vec<u8>, CommandError> {
     std::fs::read(path).map_err(|error| CommandError::File {
         verb: "read",
         path: path.clone(),
         error,
-        hint: Some("`tls` of `[gateway]` names the certificate and its key"),
+        hint: Some("`tls` of `[gateway]` or `[console]` names the certificate and its key"),
     })
 }
 

@@ -300,10 +300,10 @@ fn a_revoked_approver_counts_no_more() {
     exit 2
     ");
     insta::assert_snapshot!(office.ringfence(&["approver", "list"]), @"
-    APPROVER  ADDED                 REVOKED
-    ada       [TIME]  [TIME]
-    grace     [TIME]
-    kim       [TIME]
+    APPROVER  ROLE      ADDED                 REVOKED
+    ada       approver  [TIME]  [TIME]
+    grace     approver  [TIME]
+    kim       approver  [TIME]
     exit 0
     ");
     insta::assert_snapshot!(office.ringfence(&["approver", "add", "grace"]), @"

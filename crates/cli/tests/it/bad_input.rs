@@ -51,7 +51,7 @@ fn a_broken_toolbox() {
     exit 4
     box.json:1:21: key `personality` appears twice
     exit 4
-    box.json:1:17: unknown field `nmae`, expected one of `name`, `title`, `description`, `input`, `inputSchema`, `input_schema`, `output`, `outputSchema`, `output_schema`, `capabilities`, `class`, `safetyClass`, `safety_class`, `risk`, `idempotency`, `constraints`, `limits`, `command`, `builtin`
+    box.json:1:17: unknown field `nmae`, expected one of `name`, `title`, `description`, `input`, `inputSchema`, `input_schema`, `output`, `outputSchema`, `output_schema`, `capabilities`, `class`, `safetyClass`, `safety_class`, `risk`, `idempotency`, `constraints`, `limits`, `assurance`, `command`, `builtin`, `runtime`, `component`, `image`
     exit 4
     box.json:1:11: the text ends where a value should be
     exit 4

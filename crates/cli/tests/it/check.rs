@@ -103,7 +103,7 @@ capabilities = {}
     ringfence.toml:34:1: tool `empty` output: has no `output` schema
       fix: give a JSON Schema inline or a file name
     ringfence.toml:34:1: tool `empty` command: says nothing of what runs when it is called
-      fix: give a `command = ["program", …]` or a `builtin`
+      fix: give a `command = ["program", …]`, a `builtin` or a `runtime`
     exit 4
     "#);
     insta::assert_snapshot!(bench.ringfence(&["check", "--json"]).lines().next().unwrap_or_default(), @r#"{"line":3,"column":9,"message":"the toolset names `ghost`, which is not a tool of this file"}"#);
@@ -149,6 +149,10 @@ listen = "0.0.0.0:7117"
 name = "one"
 token = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 tools = ["hg__status"]
+
+[console]
+listen = "0.0.0.0:7118"
+trust = "nobody"
 "#,
     );
     insta::assert_snapshot!(bench.ringfence(&["check"]), @r#"
@@ -164,6 +168,10 @@ tools = ["hg__status"]
       fix: give `tls = { certificate = …, key = … }`, or listen on 127.0.0.1
     ringfence.toml:18:9: agent `one` tools: `hg__status` is neither `server__tool` nor a tool of this file
       fix: write the name of a [[server]], `__` and the tool's name
+    ringfence.toml:21:10: console listen: `0.0.0.0:7118` is not a loopback address, and there is no `tls`
+      fix: give `tls = { certificate = …, key = … }`, or listen on 127.0.0.1
+    ringfence.toml:22:9: console trust: it is not a verifying key: not a key of the form `name+id+base64`
+      fix: copy the one that `ringfence audit keygen` printed
     exit 4
     "#);
     insta::assert_snapshot!(bench.ringfence(&["check", "--json"]).lines().next().unwrap_or_default(), @r#"{"line":4,"column":13,"table":"server","tool":"git","capability":"directory","message":"the folder `[W]` is not granted","fix":"add it to the server's fs_reach.read and to that of the personality, or leave it out"}"#);

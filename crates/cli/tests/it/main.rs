@@ -11,6 +11,7 @@ mod bench;
 mod call;
 mod check;
 mod clean;
+mod component;
 mod corpora;
 mod demo;
 mod held;

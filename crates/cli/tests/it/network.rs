@@ -68,7 +68,7 @@ fn faults_of_the_command_line_are_said() {
     exit 2
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--host", "x.com", "--backend", "bwrap", "--", "true"]), @"
-    refused: NOT_AVAILABLE: the sandbox cannot enforce a grant of hosts with `bwrap`: only `native` has sockets for the egress gate
+    refused: NOT_AVAILABLE: the sandbox cannot enforce with `bwrap`: `hosts`: granted hosts and no others
     exit 3
     ");
 }

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::entry::AuditLine;
 
@@ -21,6 +22,12 @@ pub struct Columns<'a> {
     pub tool: Option<Cow<'a, str>>,
     /// The code of what was not done.
     pub code: Option<Cow<'a, str>>,
+    /// The class of the tool that was called.
+    pub class: Option<Cow<'a, str>>,
+    /// The host that was reached or refused.
+    pub host: Option<Cow<'a, str>>,
+    /// The person, or whoever proposed the call.
+    pub principal: Option<Cow<'a, str>>,
 }
 
 impl<'a> Columns<'a> {
@@ -34,6 +41,18 @@ impl<'a> Columns<'a> {
             "connection" if head.verdict? == Text(Cow::Borrowed("refused")) => Some(head.code?),
             _ => None,
         };
+        let step = head.step.as_ref().map(|step| &*step.0);
+        let (class, host, principal) = match (&*head.kind.0, step) {
+            ("approval", Some("agreed" | "changed" | "refused")) | ("settlement", _) => {
+                (None, None, head.by.and_then(By::one))
+            }
+            ("approver", _) => (None, None, head.name),
+            ("call", _) => (head.class, None, head.proposer),
+            ("connection", _) => (None, head.host, None),
+            ("console", _) => (None, None, head.principal),
+            ("server", Some("connection")) => (None, head.about.and_then(About::host), None),
+            _ => (None, None, None),
+        };
         let text = |text: Option<Text<'a>>| text.map(|text| text.0);
         Some(Self {
             kind: head.kind.0,
@@ -41,6 +60,9 @@ impl<'a> Columns<'a> {
             run: text(head.run),
             tool: text(head.tool),
             code: text(code),
+            class: text(class),
+            host: text(host),
+            principal: text(principal),
         })
     }
 
@@ -52,6 +74,9 @@ impl<'a> Columns<'a> {
             ("run", self.run == other.run),
             ("tool", self.tool == other.tool),
             ("code", self.code == other.code),
+            ("class", self.class == other.class),
+            ("host", self.host == other.host),
+            ("principal", self.principal == other.principal),
         ]
         .into_iter()
         .find_map(|(name, same)| (!same).then_some(name))
@@ -71,6 +96,9 @@ impl<'a> From<&'a AuditLine> for Columns<'a> {
             run: line.run.as_deref().map(Cow::Borrowed),
             tool: line.tool.as_deref().map(Cow::Borrowed),
             code: line.code.map(|code| code.as_str().into()),
+            class: line.class.map(|class| class.as_str().into()),
+            host: line.host.as_deref().map(Cow::Borrowed),
+            principal: line.principal.as_deref().map(Cow::Borrowed),
         }
     }
 }
@@ -93,6 +121,59 @@ struct Head<'a> {
     verdict: Option<Text<'a>>,
     #[serde(borrow)]
     code: Option<Text<'a>>,
+    #[serde(borrow)]
+    class: Option<Text<'a>>,
+    #[serde(borrow)]
+    host: Option<Text<'a>>,
+    #[serde(borrow)]
+    step: Option<Text<'a>>,
+    #[serde(borrow)]
+    by: Option<By<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    proposer: Option<Text<'a>>,
+    #[serde(borrow)]
+    principal: Option<Text<'a>>,
+    #[serde(borrow)]
+    about: Option<About<'a>>,
+}
+
+/// Who said something: a settlement names one person, an approval a list.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum By<'a> {
+    List(#[serde(borrow)] Vec<Text<'a>>),
+    One(#[serde(borrow)] Text<'a>),
+}
+
+impl<'a> By<'a> {
+    /// Returns the person, if it is just one.
+    fn one(self) -> Option<Text<'a>> {
+        match self {
+            Self::One(one) => Some(one),
+            Self::List(mut list) => list.pop().filter(|_| list.is_empty()),
+        }
+    }
+}
+
+/// What a step says of itself, which may be anything.
+#[derive(Deserialize)]
+struct About<'a>(#[serde(borrow)] &'a RawValue);
+
+impl<'a> About<'a> {
+    /// Returns the host of a connection.
+    fn host(self) -> Option<Text<'a>> {
+        let reached: Reached<'a> = serde_json::from_str(self.0.get()).ok()?;
+        reached.host
+    }
+}
+
+/// The part of what was seen that says where a connection went.
+#[derive(Deserialize)]
+struct Reached<'a> {
+    #[serde(borrow)]
+    host: Option<Text<'a>>,
 }
 
 /// The part of an outcome that says why it was not done.

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use ringfence_egress::Evidence;
-use ringfence_policy::Code;
+use ringfence_policy::{Code, SafetyClass};
 use serde::Serialize;
 use serde::ser::SerializeMap;
 use serde_json::Value;
 
+use super::step::{
+    ApprovalStep, ApproverChange, ConsoleStep, KeySettlement, PolicyChange, ServerStep, in_millis,
+};
 use super::{Columns, OutputDigests};
 use crate::event::Record;
 use crate::outcome::Outcome;
-use crate::port::{ApproverName, Fence, KeyFinding, Settlement};
 
 /// One thing that happened.
 #[non_exhaustive]
@@ -38,140 +40,14 @@ pub enum AuditEntry<'a> {
         /// What was seen.
         evidence: &'a Evidence,
     },
+    /// A person did something in the console.
+    Console(&'a ConsoleStep),
     /// A personality was put in force; at the start of a registry, its first.
     Policy(&'a PolicyChange),
     /// Something happened to an MCP server: it was started, it ended, it reached something, or a definition of it was judged.
     Server(&'a ServerStep),
     /// A person found out what became of a call in doubt.
     Settlement(&'a KeySettlement),
-}
-
-/// A step on the way to an approval.
-#[derive(Clone, Debug, Serialize)]
-pub struct ApprovalStep {
-    /// When, by the registry's clock.
-    #[serde(rename = "at_ms", serialize_with = "millis")]
-    pub at: Duration,
-    /// The number of the call; absent for what a person says elsewhere.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub call: Option<u64>,
-    /// The run.
-    pub run: Arc<str>,
-    /// The hash of the manifest that was in force, where one was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub manifest: Option<Arc<str>>,
-    /// The tool.
-    pub tool: String,
-    /// What was asked about.
-    pub digest: String,
-    /// What one person says is `agreed`, `changed` or `refused`. What the call learns is `asked`, and then `approved`,
-    /// `changed`, `denied`, `expired`, `pending` or `unreachable`.
-    pub step: &'static str,
-    /// Who answered.
-    pub by: Vec<String>,
-    /// Why, where somebody said so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-/// Somebody who was made an approver, or is none any more.
-#[derive(Clone, Debug, Serialize)]
-pub struct ApproverChange {
-    /// When, by the store's clock.
-    #[serde(rename = "at_ms", serialize_with = "millis")]
-    pub at: Duration,
-    /// Who.
-    pub name: ApproverName,
-    /// `added` or `revoked`.
-    pub change: &'static str,
-}
-
-/// What a person found out about a call in doubt.
-#[derive(Clone, Debug, Serialize)]
-pub struct KeySettlement {
-    /// When, by the store's clock.
-    #[serde(rename = "at_ms", serialize_with = "millis")]
-    pub at: Duration,
-    /// The personality and the tool.
-    pub scope: String,
-    /// The idempotency key.
-    pub key: String,
-    /// The fence of the call.
-    pub fence: Fence,
-    /// The run of the call.
-    pub run: Arc<str>,
-    /// `committed` or `failed`.
-    pub settled: &'static str,
-    /// Who says so.
-    pub by: String,
-    /// How they know.
-    pub reason: String,
-}
-
-impl KeySettlement {
-    /// Makes the entry for what a person found out about a call of `run`.
-    pub fn new(finding: &KeyFinding, run: &str, at: Duration) -> Self {
-        Self {
-            at,
-            scope: finding.name.scope.clone(),
-            key: finding.name.key.clone(),
-            fence: finding.fence,
-            run: run.into(),
-            settled: match finding.settlement {
-                Settlement::Committed { .. } => "committed",
-                Settlement::Failed => "failed",
-                Settlement::Unknown => "unknown",
-            },
-            by: finding.by.clone(),
-            reason: finding.reason.clone(),
-        }
-    }
-}
-
-/// Something that happened to an MCP server.
-#[derive(Clone, Debug, Serialize)]
-pub struct ServerStep {
-    /// When, by the registry's clock.
-    #[serde(rename = "at_ms", serialize_with = "millis")]
-    pub at: Duration,
-    /// The run of the session that it was started for.
-    pub run: Arc<str>,
-    /// The hash of the manifest that was in force, where one was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub manifest: Option<Arc<str>>,
-    /// What the operator calls it.
-    pub server: String,
-    /// `started`, `ended`, `connection`, `accepted` or `withheld`.
-    pub step: &'static str,
-    /// More about it: why it ended, what was reached, which definition.
-    pub about: Value,
-}
-
-/// A personality that was put in force.
-#[derive(Clone, Debug, Serialize)]
-pub struct PolicyChange {
-    /// When, by the registry's clock.
-    #[serde(rename = "at_ms", serialize_with = "millis")]
-    pub at: Duration,
-    /// The personality's name.
-    pub personality: Option<Arc<str>>,
-    /// SHA-256 over the personality.
-    pub digest: String,
-    /// The hash of the manifest that was in force, where one was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub manifest: Option<Arc<str>>,
-    /// Whether the registry has just been made.
-    pub start: bool,
-    /// The version of this library.
-    pub version: &'static str,
-}
-
-fn millis<S: serde::Serializer>(at: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(in_millis(*at))
-}
-
-fn in_millis(at: Duration) -> u64 {
-    u64::try_from(at.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Keeps what happened. An outcome that cannot be kept is withheld from the caller.
@@ -187,7 +63,7 @@ pub trait AuditSink: Send + Sync {
 /// An entry as a store keeps it: the record that goes into the tree, and the outputs that lie beside it.
 #[derive(Clone, Debug)]
 pub struct AuditLine {
-    /// `approval`, `approver`, `call`, `connection`, `policy` or `settlement`.
+    /// `approval`, `approver`, `call`, `connection`, `console`, `policy`, `server` or `settlement`.
     pub kind: &'static str,
     /// When, in milliseconds since 1970.
     pub at: u64,
@@ -197,6 +73,12 @@ pub struct AuditLine {
     pub tool: Option<Arc<str>>,
     /// The code of what was not done.
     pub code: Option<Code>,
+    /// The class of the tool that was called.
+    pub class: Option<SafetyClass>,
+    /// The host that was asked for.
+    pub host: Option<Arc<str>>,
+    /// The person, or whoever proposed the call.
+    pub principal: Option<Arc<str>>,
     /// The record, as one line of JSON. It holds the digests of the outputs, not the outputs of a call that was done.
     pub record: String,
     /// What the tool returned, if cleaning changed it.
@@ -223,6 +105,7 @@ impl AuditEntry<'_> {
             Self::Approval(step) => Ok(AuditLine {
                 run: Some(Arc::clone(&step.run)),
                 tool: Some(step.tool.as_str().into()),
+                principal: step.person().map(Arc::from),
                 ..plain("approval", step.at, step)?
             }),
             Self::Call { record, raw } => call(record, *raw),
@@ -242,16 +125,27 @@ impl AuditEntry<'_> {
                         ringfence_egress::Verdict::Refused { code, .. } => Some(*code),
                         _ => None,
                     },
+                    host: Some(evidence.host.as_str().into()),
                     ..plain("connection", record.at, &body)?
                 })
             }
-            Self::Approver(change) => plain("approver", change.at, change),
+            Self::Approver(change) => Ok(AuditLine {
+                principal: Some(change.name.as_str().into()),
+                ..plain("approver", change.at, change)?
+            }),
+            Self::Console(step) => Ok(AuditLine {
+                principal: Some(step.principal.as_str().into()),
+                ..plain("console", step.at, step)?
+            }),
             Self::Policy(change) => plain("policy", change.at, change),
-            Self::Server(step) => {
-                Ok(AuditLine { run: Some(Arc::clone(&step.run)), ..plain("server", step.at, step)? })
-            }
+            Self::Server(step) => Ok(AuditLine {
+                run: Some(Arc::clone(&step.run)),
+                host: step.host().map(Arc::from),
+                ..plain("server", step.at, step)?
+            }),
             Self::Settlement(settlement) => Ok(AuditLine {
                 run: Some(Arc::clone(&settlement.run)),
+                principal: Some(settlement.by.as_str().into()),
                 ..plain("settlement", settlement.at, settlement)?
             }),
         }
@@ -306,6 +200,9 @@ fn plain(kind: &'static str, at: Duration, body: &impl Serialize) -> Result<Audi
         run: None,
         tool: None,
         code: None,
+        class: None,
+        host: None,
+        principal: None,
         record: serde_json::to_string(&Tagged { kind, body })?,
         raw: None,
         clean: None,
@@ -326,6 +223,8 @@ fn call(record: &Record, raw: Option<&Value>) -> Result<AuditLine, serde_json::E
         run: Some(Arc::clone(&record.run)),
         tool: Some(Arc::clone(&record.tool)),
         code: record.outcome().code(),
+        class: record.class,
+        principal: Some(Arc::clone(&record.proposer)),
         raw,
         clean,
         ..plain("call", record.at, &CallBody { record, digests })?

@@ -20,6 +20,7 @@ mod checkpoint;
 mod column;
 mod entry;
 mod error;
+mod filter;
 mod finding;
 mod hash;
 mod key;
@@ -28,24 +29,26 @@ mod ledger;
 mod naive;
 mod note;
 mod output;
+mod progress;
 mod proof;
 mod proof_file;
+mod step;
 mod tree;
 mod verify;
 
 pub use checkpoint::{Checkpoint, TrustedLog};
 pub use column::Columns;
-pub use entry::{
-    ApprovalStep, ApproverChange, AuditEntry, AuditLine, AuditSink, KeySettlement, MemoryAudit, PolicyChange,
-    ServerStep,
-};
+pub use entry::{AuditEntry, AuditLine, AuditSink, MemoryAudit};
 pub use error::{HashError, KeyError, NoteError, OutputError, ProofError, TreeError};
+pub use filter::{Filter, Stored};
 pub use finding::{Finding, Promise, Verified};
 pub use hash::Hash;
 pub use key::{SignerKey, VerifierKey};
 pub use note::Note;
 pub use output::{OutputDigests, check_outputs};
+pub use progress::Progress;
 pub use proof::{ConsistencyProof, InclusionProof};
 pub use proof_file::{ProofFile, Proven};
+pub use step::{ApprovalStep, ApproverChange, ConsoleStep, KeySettlement, PolicyChange, ServerStep};
 pub use tree::{Frontier, MAX_SIZE, Node, NodeId};
 pub use verify::{StoredRecord, Verification, verify_log};

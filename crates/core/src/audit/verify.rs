@@ -107,6 +107,8 @@ pub struct Verification<'a> {
     broken: bool,
     /// The record that came last does not have its stored hash.
     differs: bool,
+    /// The record that came last is filed under something else.
+    misfiled: bool,
     /// The first record of the last node that is another.
     other: Option<u64>,
     ledger: Ledger,
@@ -129,6 +131,7 @@ impl<'a> Verification<'a> {
             proven: 0,
             broken: false,
             differs: false,
+            misfiled: false,
             other: None,
             ledger: Ledger::new(),
         }
@@ -185,6 +188,7 @@ impl<'a> Verification<'a> {
     ) {
         let leaf = Hash::leaf(bytes);
         self.differs = stored.is_some_and(|stored| stored != leaf);
+        self.misfiled = false;
         if let Some(stored) = stored
             && stored != leaf
         {
@@ -229,7 +233,16 @@ impl<'a> Verification<'a> {
             return;
         }
         let column = Columns::read(record).map_or(Some("kind"), |own| own.difference(columns));
+        self.misfiled = column.is_some();
         if let Some(column) = column {
+            self.ledger.enter(Finding::Misfiled { index, column });
+        }
+    }
+
+    /// Takes a record that came last and is not found by its time.
+    pub fn unlisted(&mut self, index: u64) {
+        let column = "time";
+        if !self.differs && !self.misfiled {
             self.ledger.enter(Finding::Misfiled { index, column });
         }
     }

@@ -12,6 +12,7 @@ mod check;
 mod copy;
 mod create;
 mod error;
+mod file;
 mod host;
 mod list;
 mod metadata;
@@ -25,6 +26,7 @@ mod write;
 
 pub use check::Access;
 pub use error::FsError;
+pub use file::{Create, LastLink, OpenMode, Opening};
 pub use host::HostFiles;
 pub use list::DirEntry;
 pub use metadata::{FileKind, Metadata};

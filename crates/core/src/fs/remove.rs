@@ -29,7 +29,35 @@ impl ScopedFs {
     /// The path is not granted for writing, is a granted root or above one, is not there, or is a directory with
     /// something in it.
     pub fn remove(&self, path: impl AsRef<Path>) -> Result<(), FsError> {
-        let asked = self.asked(path.as_ref(), Direction::Write)?;
+        self.remove_entry(path.as_ref(), |_| Ok(()))
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ScopedFs::remove`], or the path is something else.
+    pub fn remove_dir(&self, path: impl AsRef<Path>) -> Result<(), FsError> {
+        self.remove_entry(path.as_ref(), |kind| match kind {
+            FileKind::Directory => Ok(()),
+            FileKind::File | FileKind::Special | FileKind::Symlink => Err(Errno::NOTDIR),
+        })
+    }
+
+    /// Removes a file or a link (itself, never its target).
+    ///
+    /// # Errors
+    ///
+    /// As for [`ScopedFs::remove`], or the path is a directory.
+    pub fn remove_file(&self, path: impl AsRef<Path>) -> Result<(), FsError> {
+        self.remove_entry(path.as_ref(), |kind| match kind {
+            FileKind::Directory => Err(Errno::ISDIR),
+            FileKind::File | FileKind::Special | FileKind::Symlink => Ok(()),
+        })
+    }
+
+    fn remove_entry(&self, path: &Path, fits: impl Fn(FileKind) -> Result<(), Errno>) -> Result<(), FsError> {
+        let asked = self.asked(path, Direction::Write)?;
         let mut refused = Ok(());
         self.resolve("remove", &asked, Direction::Write, Tail::Entry, |spot| {
             refused = self.keep_roots(&spot.path, &asked);
@@ -37,8 +65,9 @@ impl ScopedFs {
                 return Ok(());
             }
             let (dir, name) = (spot.open_parent()?, spot.name()?);
-            let stat = statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
-            unlinkat(&dir, name, unlink_flags(FileKind::of_stat(&stat)))
+            let kind = FileKind::of_stat(&statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)?);
+            fits(kind)?;
+            unlinkat(&dir, name, unlink_flags(kind))
         })?;
         refused
     }

@@ -90,6 +90,19 @@ impl ScopedFs {
         asked: &Path,
         direction: Direction,
         tail: Tail,
+        attempt: impl FnMut(&Spot) -> Result<T, Errno>,
+    ) -> Result<T, FsError> {
+        let done = self.resolved(verb, asked, direction, tail, attempt);
+        self.touched(asked, direction, &done);
+        done
+    }
+
+    fn resolved<T>(
+        &self,
+        verb: &'static str,
+        asked: &Path,
+        direction: Direction,
+        tail: Tail,
         mut attempt: impl FnMut(&Spot) -> Result<T, Errno>,
     ) -> Result<T, FsError> {
         let failed = FsError::at(verb, asked);

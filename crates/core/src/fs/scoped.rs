@@ -13,6 +13,7 @@ use super::error::FsError;
 use super::host::{HostFiles, roots};
 use super::open::Opener;
 use super::resolve::Anchor;
+use crate::touch::Touches;
 
 /// How much a read returns at most, unless told otherwise.
 const READ_LIMIT: u64 = 16 << 20;
@@ -32,6 +33,8 @@ pub struct ScopedFs {
     renamed: Vec<(PathBuf, PathBuf)>,
     cwd: Option<PathBuf>,
     jail: Option<Jail>,
+    /// Where it is told what was touched and refused, within a call.
+    touches: Option<Touches>,
 }
 
 struct Jail {
@@ -67,6 +70,24 @@ impl ScopedFs {
             renamed,
             cwd,
             jail,
+            touches: None,
+        }
+    }
+
+    /// Tells a call what is touched and refused.
+    pub(crate) fn telling(mut self, touches: Touches) -> Self {
+        self.touches = Some(touches);
+        self
+    }
+
+    /// Tells that a path was touched, or refused; one that the operating system refused was touched.
+    pub(super) fn touched<T>(&self, path: &Path, direction: Direction, done: &Result<T, FsError>) {
+        if let Some(touches) = &self.touches {
+            let refused = match done {
+                Err(FsError::Refused(refusal)) => Some(refusal.code),
+                _ => None,
+            };
+            touches.file(direction, path, refused);
         }
     }
 
@@ -79,6 +100,14 @@ impl ScopedFs {
 
     /// Returns the asked path as absolute, normalised text. Nothing is touched and nothing is admitted yet.
     pub(super) fn asked(&self, path: &Path, direction: Direction) -> Result<PathBuf, FsError> {
+        let asked = self.absolute(path, direction);
+        if asked.is_err() {
+            self.touched(path, direction, &asked);
+        }
+        asked
+    }
+
+    fn absolute(&self, path: &Path, direction: Direction) -> Result<PathBuf, FsError> {
         let refused = |hint: &'static str| Err(FsError::Refused(direction.refusal(path).hint(hint)));
         let bytes = path.as_os_str().as_encoded_bytes();
         if bytes.is_empty() || bytes.contains(&0) {
@@ -110,9 +139,10 @@ impl ScopedFs {
         let text = path.as_os_str().as_encoded_bytes();
         if text.ends_with(b"/") || text.ends_with(b"/.") {
             // Judged first, so that the answer tells nothing of what is outside.
-            self.grant
-                .judge(&self.placed(asked.clone()), direction)
-                .map_err(|_| direction.refusal(&asked))?;
+            let judged = self.grant.judge(&self.placed(asked.clone()), direction);
+            let judged = judged.map_err(|_| FsError::Refused(direction.refusal(&asked)));
+            self.touched(&asked, direction, &judged);
+            judged?;
             return Err(FsError::io(verb, &asked, Errno::NOTDIR));
         }
         Ok(asked)

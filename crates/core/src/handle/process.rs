@@ -49,15 +49,49 @@ impl ScopedProcess {
         arguments: &[String],
         options: SpawnOptions,
     ) -> Result<ProcessOutput, ToolError> {
+        self.start(binary, None, arguments, options).await
+    }
+
+    /// Runs a program of an image to its end and returns what it wrote. The image is what is judged: its programs are one thing.
+    pub(crate) async fn spawn_in(
+        &self,
+        image: &str,
+        program: &str,
+        arguments: &[String],
+        options: SpawnOptions,
+    ) -> Result<ProcessOutput, ToolError> {
+        self.start(image, Some(program), arguments, options).await
+    }
+
+    /// `binary` is what is judged, a program of this machine or an image; `inside` is the program of the image.
+    async fn start(
+        &self,
+        binary: &str,
+        inside: Option<&str>,
+        arguments: &[String],
+        options: SpawnOptions,
+    ) -> Result<ProcessOutput, ToolError> {
         let grant = self.context.grant();
-        grant.judge_binary(binary)?;
-        options.env.keys().try_for_each(|name| grant.judge_variable(name))?;
+        let touches = self.context.touches();
+        let code = |judged: &Result<(), Refusal>| judged.as_ref().err().map(|refusal| refusal.code);
+        let judged = grant.judge_binary(binary);
+        if judged.is_err() {
+            touches.note("binary", binary, code(&judged));
+        }
+        judged?;
+        for name in options.env.keys() {
+            let judged = grant.judge_variable(name);
+            touches.note("environment", name, code(&judged));
+            judged?;
+        }
         if let Some(argument) = arguments.iter().find(|argument| argument.contains('\0')) {
             let shown = argument.replace('\0', "\u{fffd}");
             return Err(ToolError::new(format!("argument `{shown}` contains a NUL character")));
         }
         let launch = Launch {
-            binary: binary.to_owned(),
+            binary: inside.unwrap_or(binary).to_owned(),
+            image: inside.map(|_| binary.to_owned()),
+            assurance: self.context.assurance(),
             arguments: arguments.to_vec(),
             cwd: options.cwd,
             environment: options.env,
@@ -67,7 +101,10 @@ impl ScopedProcess {
             grant: self.context.grant_arc(),
             network: self.context.scope(),
         };
-        let output = self.launcher.launch(launch).await?;
+        let launched = self.launcher.launch(launch).await;
+        touches.note("binary", binary, launched.as_ref().err().and_then(ToolError::code));
+        let output = launched?;
+        touches.process(grant);
         if let Some(confinement) = &output.confinement {
             self.context.confined(confinement.clone());
         }
@@ -80,7 +117,11 @@ impl ScopedProcess {
     ///
     /// `BINARY_NOT_ALLOWED`.
     pub fn check(&self, binary: &str) -> Result<(), Refusal> {
-        self.context.grant().judge_binary(binary)
+        let judged = self.context.grant().judge_binary(binary);
+        if let Err(refusal) = &judged {
+            self.context.touches().note("binary", binary, Some(refusal.code));
+        }
+        judged
     }
 }
 

@@ -5,17 +5,19 @@ use std::sync::Arc;
 use ringfence_policy::{Code, Grant, Refusal};
 
 use crate::port::{Secret, SecretSource};
+use crate::touch::Touches;
 
 /// Resolves granted secret refs and no others.
 #[derive(Clone)]
 pub struct ScopedSecrets {
     grant: Arc<Grant>,
     source: Arc<dyn SecretSource>,
+    touches: Touches,
 }
 
 impl ScopedSecrets {
-    pub(crate) fn new(grant: Arc<Grant>, source: Arc<dyn SecretSource>) -> Self {
-        Self { grant, source }
+    pub(crate) fn new(grant: Arc<Grant>, source: Arc<dyn SecretSource>, touches: Touches) -> Self {
+        Self { grant, source, touches }
     }
 
     /// Returns the value of a secret.
@@ -25,7 +27,9 @@ impl ScopedSecrets {
     /// `SECRET_NOT_DECLARED` for a ref outside the grant, whether or not it exists; `NOT_AVAILABLE` when the
     /// source has no such secret or cannot be asked. Neither message holds a value.
     pub async fn get(&self, name: &str) -> Result<Secret, Refusal> {
-        self.grant.judge_secret(name)?;
+        let judged = self.grant.judge_secret(name);
+        self.touches.note("secret", name, judged.as_ref().err().map(|refusal| refusal.code));
+        judged?;
         match self.source.secret(name).await {
             Ok(Some(secret)) => Ok(secret),
             Ok(None) => Err(Refusal::new(Code::NotAvailable, format!("secret `{name}` has no value"))

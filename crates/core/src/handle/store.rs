@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::port::{Store, StoreError};
+use crate::touch::Touches;
 
 /// Keys and string values in a namespace the tool did not choose and cannot leave.
 #[derive(Clone)]
@@ -11,11 +12,17 @@ pub struct KeyValueStore {
     store: Arc<dyn Store>,
     namespace: Arc<str>,
     default_ttl: Option<Duration>,
+    touches: Touches,
 }
 
 impl KeyValueStore {
-    pub(crate) fn new(store: Arc<dyn Store>, namespace: Arc<str>, default_ttl: Option<Duration>) -> Self {
-        Self { store, namespace, default_ttl }
+    pub(crate) const fn new(
+        store: Arc<dyn Store>,
+        namespace: Arc<str>,
+        default_ttl: Option<Duration>,
+        touches: Touches,
+    ) -> Self {
+        Self { store, namespace, default_ttl, touches }
     }
 
     /// Returns a value; `None` when there is none or it has expired.
@@ -24,6 +31,7 @@ impl KeyValueStore {
     ///
     /// The store cannot be reached.
     pub async fn get(&self, key: &str) -> Result<Option<String>, StoreError> {
+        self.touches.note("storage", key, None);
         self.store.get(&self.namespace, key).await
     }
 
@@ -33,6 +41,7 @@ impl KeyValueStore {
     ///
     /// The store cannot be reached or is full, or the key is empty or too long.
     pub async fn set(&self, key: &str, value: &str) -> Result<(), StoreError> {
+        self.touches.note("storage", key, None);
         self.store.set(&self.namespace, key, value, self.default_ttl).await
     }
 
@@ -42,6 +51,7 @@ impl KeyValueStore {
     ///
     /// As [`KeyValueStore::set`].
     pub async fn set_for(&self, key: &str, value: &str, ttl: Duration) -> Result<(), StoreError> {
+        self.touches.note("storage", key, None);
         self.store.set(&self.namespace, key, value, Some(ttl)).await
     }
 
@@ -51,6 +61,7 @@ impl KeyValueStore {
     ///
     /// The store cannot be reached.
     pub async fn delete(&self, key: &str) -> Result<(), StoreError> {
+        self.touches.note("storage", key, None);
         self.store.delete(&self.namespace, key).await
     }
 
@@ -60,6 +71,7 @@ impl KeyValueStore {
     ///
     /// The store cannot be reached.
     pub async fn list(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        self.touches.note("storage", &format!("{prefix}*"), None);
         self.store.list(&self.namespace, prefix).await
     }
 }

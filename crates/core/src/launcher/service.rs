@@ -7,10 +7,11 @@ use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use ringfence_egress::{Gate, Scope, Sockets};
 use ringfence_policy::{Grant, Limits, NetworkGrant};
-use ringfence_sandbox::{Access, Ending, Plan, Spec, Streams};
+use ringfence_sandbox::{Access, Ending, Part, Plan, Spec, Streams};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::oneshot;
 
@@ -54,6 +55,8 @@ pub struct Running {
     pub ended: oneshot::Receiver<ServiceEnd>,
     /// While this is held, it lives.
     pub leash: OwnedFd,
+    /// How much memory it uses with everything it has started, in bytes; 0 where that is not seen.
+    pub memory: Arc<AtomicU64>,
 }
 
 /// How a program ended that was to stay.
@@ -88,9 +91,12 @@ impl SandboxLauncher {
         let (tell, ended) = oneshot::channel();
         let (sandbox, dialer, scope) = (Arc::clone(&self.sandbox), self.dialer.clone(), service.network);
         let runtime = tokio::runtime::Handle::current();
+        let memory = Arc::<AtomicU64>::default();
+        let gauge = Arc::clone(&memory);
         let work = move || {
             let mut gate = None;
-            let streams = Streams::default().input_from(their_input).output_to(their_output).leash(held);
+            let streams =
+                Streams::default().input_from(their_input).output_to(their_output).leash(held).gauge(gauge);
             let streams = streams.observe(|_, bytes| {
                 errors(bytes);
                 ControlFlow::Continue(())
@@ -113,7 +119,7 @@ impl SandboxLauncher {
         };
         let thread = std::thread::Builder::new().name("ringfence-server".into()).stack_size(STACK);
         thread.spawn(work).map_err(failed)?;
-        Ok(Running { input, output, ended, leash })
+        Ok(Running { input, output, ended, leash, memory })
     }
 
     fn plan_of(&self, service: &Service) -> Result<Plan, ToolError> {
@@ -123,7 +129,7 @@ impl SandboxLauncher {
         }
         spec = super::reaching(spec, &service.grant, &self.search, service.limits)?;
         // What it asks for in vain is seen too, where the backend can show it.
-        if service.network.is_some() && self.sandbox.backend().has_gate() {
+        if service.network.is_some() && !self.sandbox.backend().unsupported().contains(&Part::Hosts) {
             spec = spec.gated(service.grant.network.as_ref().unwrap_or(&NetworkGrant::default()));
         }
         for path in &service.install {

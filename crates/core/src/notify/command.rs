@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, FutureExt};
 use ringfence_egress::Scope;
 use ringfence_policy::{
-    BinarySet, Capabilities, Grant, Limits, Network, NetworkCeiling, Personality, Process,
+    Assurance, BinarySet, Capabilities, Grant, Limits, Network, NetworkCeiling, Personality, Process,
     resolve_capabilities,
 };
 
@@ -63,6 +63,8 @@ impl CommandChannel {
 
     async fn start(&self, body: &str) -> Result<(), String> {
         let launch = Launch {
+            image: None,
+            assurance: Assurance::Claimed,
             binary: self.program.clone(),
             arguments: self.arguments.clone(),
             cwd: None,

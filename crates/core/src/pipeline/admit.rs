@@ -17,15 +17,17 @@ use super::output::{CleanOutput, RawOutput};
 use super::reconcile::Claim;
 use super::registered::{Fit, Registered};
 use super::run::{Admitted, Checks};
+use super::stage::{Stage, Stages};
 use crate::call::{Asker, Call};
 use crate::context::{self, Context};
 use crate::event::Event;
-use crate::gate::{GateMode, judge_arguments};
+use crate::gate::{GateMode, judge_each};
 use crate::handle::ScopedEnvironment;
 use crate::interceptor::{Intercept, PendingCall};
 use crate::port::{ApprovalRequest, Fence, WaitingCall};
 use crate::registry::{Parts, Policy, panic_text};
 use crate::run::{Reservation, Run};
+use crate::touch::Touches;
 
 /// How often people may change the arguments of one call.
 const MOST_CHANGES: usize = 8;
@@ -47,6 +49,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) run: &'a Run,
     pub(crate) id: u64,
+    /// What the call touches and is refused.
+    pub(crate) touches: Touches,
 }
 
 impl Desk<'_> {
@@ -56,8 +60,9 @@ impl Desk<'_> {
         call: &Call,
         arguments: &mut Arc<Value>,
         registered: Option<(&Arc<Registered>, &Fit)>,
+        stages: &mut Stages,
     ) -> Admission {
-        match self.decide(call, arguments, registered).await {
+        match self.decide(call, arguments, registered, stages).await {
             Ok(admission) => admission,
             Err(refusal) => Admission::Refused(refusal),
         }
@@ -68,15 +73,17 @@ impl Desk<'_> {
         call: &Call,
         arguments: &mut Arc<Value>,
         registered: Option<(&Arc<Registered>, &Fit)>,
+        stages: &mut Stages,
     ) -> Result<Admission, Refusal> {
         let (registered, fit) = self.permitted(call, registered)?;
         let declaration = registered.declaration();
         let reservation = self.run.reserve(&declaration.name, &declaration.constraints)?;
 
-        if let Some(output) = self.judge(call, registered, fit, arguments).await? {
+        if let Some(output) = self.judge(call, registered, fit, arguments, stages).await? {
             return Ok(Admission::Replayed(output));
         }
         for interceptor in &self.parts.interceptors {
+            stages.enter(Stage::Interceptors);
             let pending = PendingCall {
                 tool: declaration.name.clone(),
                 class: registered.class,
@@ -92,7 +99,7 @@ impl Desk<'_> {
                 Ok(Intercept::Refuse(reason)) => return Err(Refusal::new(Code::Intercepted, reason)),
                 Ok(Intercept::Replace(replaced)) => {
                     *arguments = Arc::new(replaced);
-                    if let Some(output) = self.judge(call, registered, fit, arguments).await? {
+                    if let Some(output) = self.judge(call, registered, fit, arguments, stages).await? {
                         return Ok(Admission::Replayed(output));
                     }
                 }
@@ -106,7 +113,11 @@ impl Desk<'_> {
             }
         }
 
+        stages.enter(Stage::Grant);
         let grant = self.granted(registered, fit)?;
+        if declaration.idempotency.mode.is_some() {
+            stages.enter(Stage::Claim);
+        }
         let key = match self.claim(call, registered, fit, arguments).await? {
             Claim::Held(key) => Some(key),
             Claim::None => None,
@@ -187,10 +198,12 @@ impl Desk<'_> {
             digest: Arc::clone(&registered.digest),
             registry: Arc::clone(self.parts),
             limits: fit.limits,
+            assurance: registered.declaration().assurance.unwrap_or_default(),
             key: key.map(|(key, fence)| (key.to_owned(), fence)),
             carried: call.carried(),
             processes: Mutex::default(),
             reached: OnceLock::new(),
+            touches: self.touches.clone(),
         })
     }
 
@@ -202,14 +215,19 @@ impl Desk<'_> {
         registered: &Arc<Registered>,
         fit: &Fit,
         arguments: &mut Arc<Value>,
+        stages: &mut Stages,
     ) -> Result<Option<Arc<CleanOutput>>, Refusal> {
         for _ in 0..MOST_CHANGES {
-            self.fitting(registered, fit, arguments)?;
+            stages.judge(Stage::Schema);
+            shaped(registered, arguments)?;
+            stages.judge(Stage::Arguments);
+            self.gate(registered, fit, arguments)?;
             match fit.decision {
                 Decision::Allow => return Ok(None),
                 Decision::Forbid => return Err(denied(registered)),
                 Decision::Ask | Decision::AskTwo => {}
             }
+            stages.enter(Stage::Approval);
             if let Some(output) = self.known(call, registered, fit, arguments).await? {
                 return Ok(Some(output));
             }
@@ -229,13 +247,7 @@ impl Desk<'_> {
         fit: &Fit,
         arguments: &Value,
     ) -> Result<(), Refusal> {
-        JsonLimits::ARGUMENTS.check(arguments).map_err(|error| {
-            Refusal::new(Code::InputInvalid, format!("the arguments are {}", error.message))
-        })?;
-        registered
-            .input
-            .check(arguments)
-            .map_err(|violation| Refusal::new(Code::InputInvalid, violation.to_string()))?;
+        shaped(registered, arguments)?;
         self.gate(registered, fit, arguments)
     }
 
@@ -244,7 +256,13 @@ impl Desk<'_> {
             return Ok(());
         }
         let Some(fs) = fit.grant.as_ref().ok().and_then(|grant| grant.fs.as_ref()) else { return Ok(()) };
-        match judge_arguments(fs, arguments, Some(&registered.input), self.run.working_dir()) {
+        let mut refused = |direction, text: &str| {
+            if self.parts.gate == GateMode::Enforce {
+                self.touches.file(direction, text.as_ref(), Some(Code::PathNotReachable));
+            }
+        };
+        let schema = Some(&registered.input);
+        match judge_each(fs, arguments, schema, self.run.working_dir(), &mut refused) {
             Err(refusal) if self.parts.gate == GateMode::Observe => {
                 let tool = &registered.declaration().name;
                 self.parts.tell(Event::Observed { tool, refusal: &refusal });
@@ -314,6 +332,15 @@ impl Desk<'_> {
         let name = &registered.declaration().name;
         Err(Refusal::new(Code::NotAvailable, format!("Tool {name} says that it cannot work here")))
     }
+}
+
+/// Judges the size and the schema of arguments.
+fn shaped(registered: &Registered, arguments: &Value) -> Result<(), Refusal> {
+    JsonLimits::ARGUMENTS
+        .check(arguments)
+        .map_err(|error| Refusal::new(Code::InputInvalid, format!("the arguments are {}", error.message)))?;
+    let checked = registered.input.check(arguments);
+    checked.map_err(|violation| Refusal::new(Code::InputInvalid, violation.to_string()))
 }
 
 /// Says whether a refusal came from a surface that the tool had declared.

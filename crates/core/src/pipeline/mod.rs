@@ -16,6 +16,7 @@ mod retry;
 mod review;
 mod run;
 mod settle;
+mod stage;
 
 pub(crate) use admit::Desk;
 pub(crate) use ask::{Answer, Patience, Question};
@@ -24,3 +25,4 @@ pub(crate) use registered::{Fit, fit};
 pub use registered::{Quarantine, Registered, scan_declaration};
 pub use review::Review;
 pub(crate) use settle::Settling;
+pub(crate) use stage::Stages;

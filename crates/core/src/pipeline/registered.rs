@@ -205,7 +205,7 @@ pub(crate) fn fit(registered: &Registered, personality: &Personality, backends: 
     });
     Fit {
         grant,
-        missing: backends.missing_for(&declaration.name, capabilities),
+        missing: backends.missing_for(declaration, capabilities),
         gaps: validate_registration(declaration, personality),
         in_toolset: personality.permits_tool(declaration.name.as_str()),
         decision: personality.approvals.decision(registered.class, &declaration.name),

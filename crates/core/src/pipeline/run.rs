@@ -14,6 +14,7 @@ use super::claim::HeldKeys;
 use super::output::{CleanOutput, RawOutput};
 use super::registered::{Fit, Registered};
 use super::retry::{Backoff, Harm, again};
+use super::stage::{Stage, Stages};
 use crate::context::Context;
 use crate::outcome::Failure;
 use crate::registry::panic_text;
@@ -39,8 +40,14 @@ impl Admitted {
     }
 
     /// Runs the tool, and again where that does no harm. Returns how often it ran.
-    pub(crate) async fn run(&self, key: Option<&HeldKeys>) -> (Result<CleanOutput, Failure>, u32) {
-        let end = Instant::now() + self.deadline;
+    pub(crate) async fn run(
+        &self,
+        key: Option<&HeldKeys>,
+        stages: &mut Stages,
+    ) -> (Result<CleanOutput, Failure>, u32) {
+        let now = Instant::now();
+        stages.enter_at(Stage::Run, now.into_std());
+        let end = now + self.deadline;
         let harm = Harm {
             class: self.registered.class,
             declares_idempotency: self.registered.declaration().idempotency.mode.is_some(),
@@ -49,7 +56,9 @@ impl Admitted {
         let mut backoff = Backoff::new(FIRST_PAUSE);
         let mut attempt = 1;
         loop {
-            let passed = self.run_once(end, key).await.and_then(|raw| self.checks.pass(raw));
+            let ran = self.run_once(end, key).await;
+            stages.enter(Stage::Clean);
+            let passed = ran.and_then(|raw| self.checks.pass(raw));
             let pause = match &passed {
                 Err(failure) if again(harm, failure, attempt) => backoff.next(),
                 _ => return (passed, attempt),
@@ -58,6 +67,7 @@ impl Admitted {
             if Instant::now() + pause >= end || cancelled.is_cancelled() {
                 return (passed, attempt);
             }
+            stages.enter(Stage::Run);
             tokio::time::sleep(pause).await;
             attempt += 1;
         }

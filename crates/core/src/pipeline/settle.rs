@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures_util::FutureExt;
 use ringfence_policy::{Code, Refusal, Risk};
@@ -12,6 +11,7 @@ use serde_json::Value;
 use super::admit::{Admission, Desk, used_declared};
 use super::output::{CleanOutput, cleaned_text};
 use super::registered::{Fit, Registered};
+use super::stage::{Stage, Stages};
 use crate::call::{Call, Report};
 use crate::context::Context;
 use crate::event::{Event, Record, Trail};
@@ -19,6 +19,7 @@ use crate::fail_point;
 use crate::network::Connections;
 use crate::outcome::{Failure, Outcome};
 use crate::registry::{Parts, panic_text};
+use crate::touch::Touched;
 
 /// Takes a call from admission to its record.
 pub(crate) struct Settling<'a> {
@@ -37,7 +38,7 @@ impl Settling<'_> {
             call,
             registered,
             arguments,
-            started: Instant::now(),
+            stages: Stages::begin(),
             ended: false,
             context: None,
             trail: Trail::default(),
@@ -58,7 +59,7 @@ struct Open<'a> {
     call: Call,
     registered: Option<(&'a Arc<Registered>, &'a Fit)>,
     arguments: Arc<Value>,
-    started: Instant,
+    stages: Stages,
     ended: bool,
     /// What the tool was given, once it was.
     context: Option<Context>,
@@ -73,7 +74,7 @@ impl Open<'_> {
             let message = format!("the personality in force could not be recorded: {error}");
             return Outcome::Refused(Refusal::new(Code::AuditFailed, message));
         }
-        match self.desk.admit(&self.call, &mut self.arguments, self.registered).await {
+        match self.desk.admit(&self.call, &mut self.arguments, self.registered, &mut self.stages).await {
             Admission::Refused(refusal) => Outcome::Refused(clean_refusal(refusal)),
             Admission::Replayed(output) => {
                 self.trail.replayed = true;
@@ -82,6 +83,7 @@ impl Open<'_> {
             Admission::Substituted { output, checks, reservation } => {
                 // The tool did not run: nothing is counted, and nothing that waits for it may go ahead.
                 drop(reservation);
+                self.stages.enter(Stage::Clean);
                 finished(checks.pass(output))
             }
             Admission::Admitted { call: admitted, mut reservation, key } => {
@@ -89,11 +91,12 @@ impl Open<'_> {
                 let context = admitted.context();
                 self.trail.key = context.idempotency_key().map(|(key, fence)| (key.to_owned(), fence));
                 self.context = Some(context);
-                let (passed, attempts) = admitted.run(key.as_ref()).await;
+                let (passed, attempts) = admitted.run(key.as_ref(), &mut self.stages).await;
                 fail_point::hit("ran");
                 self.trail.attempts = attempts;
                 let mut outcome = finished(passed);
                 if let Some(key) = key {
+                    self.stages.enter(Stage::Settle);
                     outcome = key.settle(outcome, admitted.keep()).await;
                 }
                 fail_point::hit("settled");
@@ -108,13 +111,20 @@ impl Open<'_> {
     fn end(&mut self, outcome: Outcome) -> Record {
         self.ended = true;
         let registered = self.registered.map(|(registered, _)| registered);
-        let mut record =
-            record(&self.desk, &self.call, registered, Arc::clone(&self.arguments), outcome, self.started);
+        let mut record = record(
+            &self.desk,
+            &self.call,
+            registered,
+            Arc::clone(&self.arguments),
+            outcome,
+            &mut self.stages,
+        );
         record.trail = std::mem::take(&mut self.trail);
         if let Some(context) = &self.context {
             record.processes = context.take_processes();
             record.connections = context.take_connections();
         }
+        record.touched = self.desk.touches.take(&record.connections.listed);
         record
     }
 }
@@ -157,7 +167,7 @@ fn record(
     registered: Option<&Arc<Registered>>,
     arguments: Arc<Value>,
     outcome: Outcome,
-    started: Instant,
+    stages: &mut Stages,
 ) -> Record {
     let declaration = registered.map(|registered| registered.declaration());
     let capabilities = declaration.and_then(|declaration| declaration.capabilities.as_ref());
@@ -177,7 +187,9 @@ fn record(
         asker: call.asker(),
         arguments,
         outcome,
-        duration: started.elapsed(),
+        duration: stages.end(),
+        stages: stages.clone(),
+        touched: Touched::default(),
         used_declared_capability,
         processes: Vec::new(),
         connections: Connections::default(),

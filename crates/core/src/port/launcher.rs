@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ringfence_egress::Scope;
-use ringfence_policy::{Grant, Limits};
+use ringfence_policy::{Assurance, Grant, Limits};
 use ringfence_sandbox::{Enforcer, LimitName, Quarantined, Tier, Usage};
 use serde::Serialize;
 
@@ -16,8 +16,12 @@ use crate::error::ToolError;
 /// A process to be started, confined to its grant.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The binary, already judged by name.
+    /// The binary, already judged by name; with an image, the name of a program of that image.
     pub binary: String,
+    /// The image whose programs it runs, already judged, by digest; this machine's programs where there is none.
+    pub image: Option<String>,
+    /// How sure it must be that it is confined.
+    pub assurance: Assurance,
     /// Its arguments.
     pub arguments: Vec<String>,
     /// Its working directory.
@@ -60,6 +64,8 @@ pub struct Confinement {
     pub backend: &'static str,
     /// How much of the grant it enforces.
     pub tier: Tier,
+    /// How that is known.
+    pub assurance: Assurance,
     /// The program that was started.
     pub program: PathBuf,
     /// The digest of that program's file.

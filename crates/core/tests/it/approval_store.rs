@@ -7,7 +7,7 @@ use std::time::Duration;
 use ringfence::policy::{IdempotencyMode, SafetyClass};
 use ringfence::{
     ApprovalError, ApprovalStore as _, ApproverToken, Call, FiledRequest, ManualClock, MemoryApprovals,
-    PersonDecision, Registry, RequestFilter, RequestState, StoreApprover, Word, tool,
+    PersonDecision, Proof, Registry, RequestFilter, RequestState, Role, StoreApprover, Word, tool,
 };
 use serde_json::{Value, json};
 
@@ -25,8 +25,8 @@ impl Office {
         let clock = Arc::new(ManualClock::default());
         let approvals = Arc::new(MemoryApprovals::new(Arc::clone(&clock) as Arc<_>));
         let (ada, grace) = (ApproverToken::generate().unwrap(), ApproverToken::generate().unwrap());
-        approvals.add_approver(&"ada".parse().unwrap(), ada.hash()).await.unwrap();
-        approvals.add_approver(&"grace".parse().unwrap(), grace.hash()).await.unwrap();
+        approvals.add_approver(&"ada".parse().unwrap(), ada.hash(), Role::Approver).await.unwrap();
+        approvals.add_approver(&"grace".parse().unwrap(), grace.hash(), Role::Approver).await.unwrap();
         Self { approvals, clock, ada, grace }
     }
 
@@ -47,8 +47,13 @@ impl Office {
 
     async fn decide(&self, who: &ApproverToken, word: Word) -> Result<FiledRequest, ApprovalError> {
         let filed = self.open_request().await;
-        let decision =
-            PersonDecision { id: filed.id, token: who.hash(), word, changed: None, reason: "because".into() };
+        let decision = PersonDecision {
+            id: filed.id,
+            by: Proof::Token(who.hash()),
+            word,
+            changed: None,
+            reason: "because".into(),
+        };
         self.approvals.decide(&decision).await
     }
 
@@ -57,7 +62,7 @@ impl Office {
         let changed = Some(filed.request.with_arguments(arguments).unwrap());
         let decision = PersonDecision {
             id: filed.id,
-            token: who.hash(),
+            by: Proof::Token(who.hash()),
             word: Word::Change,
             changed,
             reason: "less".into(),

@@ -30,3 +30,4 @@ mod scoped_fs;
 mod secret;
 mod stage;
 mod storage;
+mod touch;

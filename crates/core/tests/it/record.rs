@@ -62,6 +62,7 @@ async fn a_record_is_one_line_of_json() {
         assert_eq!(line[digest].take().as_str().map(str::len), Some(64), "{digest}");
     }
     assert!(line["duration_us"].take().is_u64());
+    assert!(line["stages"]["arguments"].take().is_u64());
     let hint = line["hint"].take();
     assert!(hint.as_str().is_some_and(|hint| !hint.is_empty()), "{hint}");
     assert_eq!(
@@ -89,6 +90,8 @@ async fn a_record_is_one_line_of_json() {
             },
             "used_declared_capability": true,
             "hint": null,
+            "touched": [{"surface": "read", "what": "/etc/passwd", "refused": "PATH_NOT_REACHABLE"}],
+            "stages": {"arguments": null},
             "duration_us": null,
         })
     );

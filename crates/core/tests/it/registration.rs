@@ -42,6 +42,7 @@ fn declaration(name: &str, capabilities: Value) -> Declaration {
         idempotency: ringfence::policy::Idempotency::default(),
         constraints: ringfence::policy::Constraints::default(),
         limits: ringfence::policy::Limits::default(),
+        assurance: None,
         runtime: Runtime::Native,
     }
 }

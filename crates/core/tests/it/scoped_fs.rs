@@ -3,5 +3,6 @@
 mod corpus;
 mod den;
 mod handle;
+mod opened;
 mod race;
 mod table;

@@ -62,6 +62,31 @@ async fn chains_are_followed_inside_the_grant_only() {
 }
 
 #[tokio::test]
+async fn a_redirect_that_is_kept_is_a_response_like_others() {
+    let server = Server::start("127.0.0.1", |request| match request.split(' ').nth(1).unwrap() {
+        "/metadata" => redirect("302 Found", "http://0xa9fea9fe/latest/"),
+        "/same" => redirect("307 Temporary Redirect", "/end"),
+        _ => ok("end"),
+    })
+    .await;
+    for (path, status, location) in [
+        ("/same", 307, Some("/end")),
+        ("/metadata", 302, Some("http://0xa9fea9fe/latest/")),
+        ("/end", 200, None),
+    ] {
+        let request = Request::get(&format!("http://one.acme.io:{}{path}", server.port())).unwrap();
+        let response = send(&["*.acme.io"], request.keeping_redirects()).await.unwrap();
+        assert_eq!(response.status().as_u16(), status, "{path}");
+        let found = response.headers().get("location").map(|location| location.to_str().unwrap());
+        assert_eq!(found, location, "{path}");
+    }
+    assert_eq!(server.seen().len(), 3, "nothing was followed");
+    // The first request is judged as any other.
+    let request = Request::get("http://evil.net/").unwrap().keeping_redirects();
+    assert_eq!(send(&["*.acme.io"], request).await.unwrap_err().code(), Code::HostNotAllowed);
+}
+
+#[tokio::test]
 async fn headers_beyond_the_safe_list_stay_at_their_origin() {
     let last = Server::start("127.0.0.2", |_| ok("two")).await;
     let two = format!("http://two.acme.io:{}/", last.port());

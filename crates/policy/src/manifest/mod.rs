@@ -27,7 +27,7 @@ use crate::{Declaration, JsonLimits, Personality, ServerEntry, ServerName, ToolN
 
 pub use error::ManifestError;
 pub use limits::{DefaultLimits, SourcedLimits};
-pub use outside::{AgentRecord, GatewayRecord, NotifyRecord, Outside};
+pub use outside::{AgentRecord, ConsoleRecord, GatewayRecord, NotifyRecord, Outside};
 pub use paths::{Paths, ReachedPaths};
 pub use reached::{Reached, ReachedHosts};
 pub use server::{ServerRecord, ServerToolRecord};
@@ -78,6 +78,8 @@ impl Sources<'_> {
 pub struct Manifest {
     /// The agents.
     pub agents: BTreeMap<ToolName, AgentRecord>,
+    /// The page for people.
+    pub console: ConsoleRecord,
     /// The endpoint for agents.
     pub gateway: GatewayRecord,
     /// Whom to tell when a call waits for people, in order.
@@ -97,6 +99,8 @@ pub struct Manifest {
 struct Document {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     agents: BTreeMap<ToolName, AgentRecord>,
+    #[serde(default, skip_serializing_if = "ConsoleRecord::is_default")]
+    console: ConsoleRecord,
     #[serde(default, skip_serializing_if = "GatewayRecord::is_default")]
     gateway: GatewayRecord,
     #[serde(default)]
@@ -124,7 +128,7 @@ impl Manifest {
     /// ```
     /// use std::collections::BTreeMap;
     /// use ringfence_policy::manifest::{DefaultLimits, Manifest, Sources};
-    /// use ringfence_policy::{Personality, Toolbox};
+    /// use ringfence_policy::{NoFiles, Personality, Toolbox};
     ///
     /// let toolbox = Toolbox::from_toml(r#"
     ///     [personality]
@@ -134,7 +138,7 @@ impl Manifest {
     ///     builtin = "read_file"
     ///     capabilities = { fs_reach = { read = "from-personality" } }
     /// "#)?;
-    /// let (tools, _) = toolbox.written_declarations(|_| Err("no file".into()));
+    /// let (tools, _) = toolbox.written_declarations(NoFiles);
     /// let manifest = Manifest::new(&Sources {
     ///     personality: &toolbox.personality.clone().unwrap_or_default(),
     ///     tools: &tools,
@@ -158,10 +162,12 @@ impl Manifest {
         let servers = sources.servers.iter();
         let servers = servers.map(|server| Ok((server.name.clone(), ServerRecord::new(server, &sources)?)));
         let servers = servers.collect::<Result<_, ManifestError>>()?;
-        let Outside { agents, gateway, notify } = sources.outside;
+        // Each tool that runs in an image says which engine runs it.
+        let Outside { agents, console, container: _, gateway, notify } = sources.outside;
         let agents = agents.iter().map(|agent| (agent.name.clone(), AgentRecord::new(agent))).collect();
         Self {
             agents,
+            console: console.map(|console| ConsoleRecord::new(console, gateway)).unwrap_or_default(),
             gateway: gateway.map(GatewayRecord::new).unwrap_or_default(),
             notify: NotifyRecord::all(notify),
             personality: ceiling.clone(),
@@ -216,6 +222,7 @@ impl Manifest {
             .map_err(|error| ManifestError::Shape { message: error.to_string() })?;
         let manifest = Self {
             agents: document.agents,
+            console: document.console,
             gateway: document.gateway,
             notify: document.notify,
             personality: document.personality,
@@ -247,6 +254,7 @@ impl Manifest {
     fn document(&self, hash: String) -> Document {
         Document {
             agents: self.agents.clone(),
+            console: self.console.clone(),
             gateway: self.gateway.clone(),
             hash,
             notify: self.notify.clone(),

@@ -1,4 +1,4 @@
-//! Who connects to a toolbox and who is told of it: agents, the gateway, and whoever is notified.
+//! Who connects to a toolbox and who is told of it: agents, the gateway, the console, and whoever is notified.
 //!
 //! INVARIANT: no token is in a record, only the digest that the toolbox holds; an absent scope is every server or every tool.
 
@@ -9,13 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use super::ceiling;
 use super::tool::spelled;
-use crate::{AgentEntry, GatewayEntry, NetworkCeiling, Notify, Private};
+use crate::{AgentEntry, ConsoleEntry, ContainerEntry, GatewayEntry, NetworkCeiling, Notify, Private};
 
 /// What a manifest is made from beside tools and servers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outside<'a> {
     /// The agents.
     pub agents: &'a [AgentEntry],
+    /// The page for people; absent = the one of a toolbox that says nothing of it.
+    pub console: Option<&'a ConsoleEntry>,
+    /// Which container engine runs the tools that run in images.
+    pub container: Option<&'a ContainerEntry>,
     /// The endpoint; absent = the one of a toolbox that says nothing of it.
     pub gateway: Option<&'a GatewayEntry>,
     /// Whom to tell when a call waits for people.
@@ -48,6 +52,52 @@ impl AgentRecord {
             token: agent.token.to_string(),
             tools: set(&agent.tools),
         }
+    }
+}
+
+/// What a manifest says of the page for people.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConsoleRecord {
+    /// Whether there is one.
+    #[serde(skip_serializing_if = "is_true")]
+    pub enabled: bool,
+    /// Further names that `Host` and `Origin` may hold.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub hosts: BTreeSet<String>,
+    /// The address; absent = loopback.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<SocketAddr>,
+    /// Whether it speaks TLS.
+    #[serde(skip_serializing_if = "is_false")]
+    pub tls: bool,
+    /// The key whose checkpoints of the audit log are believed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<String>,
+}
+
+impl Default for ConsoleRecord {
+    fn default() -> Self {
+        Self::new(&ConsoleEntry::default(), None)
+    }
+}
+
+impl ConsoleRecord {
+    /// A toolbox that says nothing of the console says nothing of its TLS either, whatever the gateway has.
+    pub(super) fn new(console: &ConsoleEntry, gateway: Option<&GatewayEntry>) -> Self {
+        let borrowed = console.listen.is_some() && gateway.is_some_and(|gateway| gateway.tls.is_some());
+        Self {
+            enabled: console.enabled,
+            hosts: console.hosts.iter().map(ToString::to_string).collect(),
+            listen: console.listen,
+            tls: console.tls.is_some() || borrowed,
+            trust: console.trust.clone(),
+        }
+    }
+
+    /// Says whether it is that of a toolbox that says nothing of it.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -66,8 +66,13 @@ fn is_refuse(on_unknown: &OnUnknown) -> bool {
 }
 
 impl Reached {
-    /// Computes what is reached; `place` says whose capabilities they are.
-    pub(super) fn new(
+    /// Computes what is reached; `place` says whose capabilities they are. With variables replaced on both sides it is what a call
+    /// reaches on this machine.
+    ///
+    /// # Errors
+    ///
+    /// Capabilities that no grant can express.
+    pub fn new(
         declared: &Capabilities,
         personality: &Personality,
         place: &str,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Toolbox;
+use crate::{NoFiles, Toolbox};
 
 pub(super) const TOOLBOX: &str = r#"
 [personality]
@@ -50,6 +50,9 @@ listen = "192.0.2.1:7117"
 tls = { certificate = "/c.pem", key = "/k.pem" }
 hosts = ["gate.test"]
 
+[console]
+listen = "192.0.2.1:7118"
+
 [[agent]]
 name = "bot"
 token = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
@@ -63,7 +66,7 @@ network = { allow = ["smtp.test:25"] }
 
 pub(super) fn manifest_of(text: &str) -> Manifest {
     let toolbox = Toolbox::from_toml(text).unwrap();
-    let (tools, gaps) = toolbox.written_declarations(|_| Err("no file is named".into()));
+    let (tools, gaps) = toolbox.written_declarations(NoFiles);
     assert!(gaps.is_empty(), "{gaps:?}");
     Manifest::new(&Sources {
         personality: &toolbox.personality.clone().unwrap_or_default(),
@@ -161,8 +164,9 @@ fn who_connects_and_who_is_told_is_in_it() {
     let manifest = manifest_of(TOOLBOX);
     let without = manifest_of(TOOLBOX.split("[gateway]").next().unwrap());
     assert!(without.agents.is_empty() && without.notify.is_empty() && without.gateway.is_default());
+    assert!(without.console.is_default() && manifest.console.tls, "the files of the gateway are its own");
     let text = without.to_json().unwrap();
-    for section in ["\"agents\"", "\"gateway\"", "\"notify\""] {
+    for section in ["\"agents\"", "\"console\"", "\"gateway\"", "\"notify\""] {
         assert!(!text.contains(section), "absent is none: {section}");
         assert!(manifest.to_json().unwrap().contains(section), "{section}");
     }
@@ -173,7 +177,7 @@ fn who_connects_and_who_is_told_is_in_it() {
 fn what_has_no_canonical_form_is_refused() {
     let text = TOOLBOX.replace("{ type = \"string\" }\n", "{ maximum = 9007199254740993 }\n");
     let toolbox = Toolbox::from_toml(&text).unwrap();
-    let (tools, _) = toolbox.written_declarations(|_| Err(String::new()));
+    let (tools, _) = toolbox.written_declarations(NoFiles);
     let none = BTreeMap::new();
     let error = Manifest::new(&Sources {
         personality: &Personality::default(),

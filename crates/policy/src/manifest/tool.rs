@@ -12,7 +12,9 @@ use super::limits::SourcedLimits;
 use super::reached::Reached;
 use super::sourced::Provenance;
 use super::{ManifestError, Sources};
-use crate::{Builtin, Constraints, Decision, Declaration, Idempotency, Limits, Risk, Runtime, SafetyClass};
+use crate::{
+    Assurance, Builtin, Constraints, Decision, Declaration, Idempotency, Limits, Risk, Runtime, SafetyClass,
+};
 
 /// What a manifest says of one tool.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -23,6 +25,9 @@ pub struct ToolRecord {
     /// What it reaches.
     #[serde(default, skip_serializing_if = "Reached::is_nothing")]
     pub capabilities: Reached,
+    /// How sure it must be that it is confined.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub assurance: Assurance,
     /// How consequential it is.
     pub class: Class,
     /// When and how often it may run.
@@ -99,8 +104,12 @@ pub enum Tier {
     NativeCode,
     /// Code of ringfence itself, through scoped handles.
     Builtin,
+    /// A process in a container engine, which says that it confines it.
+    Container,
     /// A process of its own in the sandbox of the operating system.
     Sandboxed,
+    /// A WebAssembly component, which has nothing but what it is handed.
+    Component,
 }
 
 impl Tier {
@@ -109,6 +118,8 @@ impl Tier {
         match self {
             Self::NativeCode => "native-code",
             Self::Builtin => "builtin",
+            Self::Component => "component",
+            Self::Container => "container",
             Self::Sandboxed => "sandboxed",
         }
     }
@@ -131,6 +142,16 @@ pub enum RuntimeRecord {
         /// The program and its arguments, as templates.
         command: Vec<String>,
     },
+    /// A program of an image.
+    Container {
+        /// The program and its arguments, as templates.
+        command: Vec<String>,
+        /// Where the engine is asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        engine: Option<String>,
+        /// The image, by digest.
+        image: String,
+    },
     /// Code of the process that holds the policy.
     Native,
     /// A tool of an MCP server.
@@ -139,6 +160,11 @@ pub enum RuntimeRecord {
         definition: String,
         /// Which server.
         server: String,
+    },
+    /// A WebAssembly component.
+    Wasm {
+        /// The digest of its file.
+        component: String,
     },
 }
 
@@ -173,17 +199,29 @@ impl ToolRecord {
                 let binaries = sources.binaries_of(command, &reached);
                 (RuntimeRecord::Command { binaries, command: command.clone() }, Tier::Sandboxed)
             }
+            Runtime::Container { image, command } => {
+                let engine = sources.outside.container.and_then(|container| container.engine.clone());
+                let (command, image) = (command.clone(), image.clone());
+                let runtime = RuntimeRecord::Container { command, engine, image };
+                (runtime, Tier::Container)
+            }
             Runtime::Native => (RuntimeRecord::Native, Tier::NativeCode),
             Runtime::Server { server, definition } => {
                 let definition = digest(definition)?;
                 (RuntimeRecord::Server { definition, server: server.clone() }, Tier::Sandboxed)
             }
+            Runtime::Wasm { component } => {
+                (RuntimeRecord::Wasm { component: component.clone() }, Tier::Component)
+            }
         };
         let default = match &tool.runtime {
-            Runtime::Command(_) => sources.defaults.command,
-            Runtime::Builtin(_) | Runtime::Native | Runtime::Server { .. } => Limits::default(),
+            Runtime::Command(_) | Runtime::Container { .. } => sources.defaults.command,
+            Runtime::Builtin(_) | Runtime::Native | Runtime::Server { .. } | Runtime::Wasm { .. } => {
+                Limits::default()
+            }
         };
         let record = Self {
+            assurance: tool.assurance.unwrap_or_default(),
             approval: Approval::new(sources, class.value, &tool.name),
             capabilities: reached,
             class,

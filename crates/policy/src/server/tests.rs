@@ -1,4 +1,4 @@
-//! Tables of good and bad entries of servers, gateways and agents.
+//! Tables of good and bad entries of servers, gateways, consoles and agents.
 
 use std::path::PathBuf;
 
@@ -38,6 +38,11 @@ listen = "127.0.0.1:7117"
 tls = { certificate = "${self}/cert.pem", key = "${self}/key.pem" }
 hosts = ["gateway.example", "10.0.0.7"]
 
+[console]
+listen = "127.0.0.1:7118"
+hosts = ["console.example"]
+trust = "log+00000000+AA"
+
 [[agent]]
 name = "researcher"
 token = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
@@ -49,7 +54,7 @@ fn variables() -> Variables {
     Variables { workspace: Some("/srv/w".into()), self_dir: Some("/srv/p".into()), ..Variables::default() }
 }
 
-/// Reads a file and returns everything that is wrong with its servers, its gateway and its agents, a line each.
+/// Reads a file and returns everything that is wrong with its servers, its gateway, its console and its agents, a line each.
 fn faults(text: &str) -> Vec<String> {
     let toolbox = match Toolbox::from_toml(text) {
         Ok(toolbox) => toolbox,
@@ -59,6 +64,7 @@ fn faults(text: &str) -> Vec<String> {
     let personality = toolbox.personality.clone().unwrap_or_default().expand(&variables()).unwrap();
     gaps.extend(check_servers(&servers, &personality));
     gaps.extend(toolbox.gateway(&variables()).1);
+    gaps.extend(toolbox.console(&variables()).1);
     gaps.extend(check_agents(&toolbox.agents, &servers, |name| name == "grep"));
     gaps.into_iter().map(|gap| format!("{} {} {}: {}", gap.table, gap.name, gap.field, gap.message)).collect()
 }
@@ -81,6 +87,11 @@ fn reads_everything_that_an_entry_can_say() {
     let (gateway, _) = toolbox.gateway(&variables());
     assert_eq!(gateway.tls.unwrap().key, PathBuf::from("/srv/p/key.pem"));
     assert!(gateway.policy_tool);
+    let (console, _) = toolbox.console(&variables());
+    assert_eq!(console.listen, Some("127.0.0.1:7118".parse().unwrap()));
+    assert_eq!(console.tls.unwrap().key, PathBuf::from("/srv/p/key.pem"), "that of the gateway");
+    assert_eq!((console.enabled, console.trust.as_deref()), (true, Some("log+00000000+AA")));
+    assert_eq!(console.hosts.len(), 1);
     let token = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
     assert_eq!(toolbox.agents[0].token.to_string(), token);
 }
@@ -92,6 +103,7 @@ fn the_same_shape_is_read_from_json() {
     let toml = Toolbox::from_toml(GOOD).unwrap();
     assert_eq!(json.servers(&variables()), toml.servers(&variables()));
     assert_eq!(json.gateway(&variables()), toml.gateway(&variables()));
+    assert_eq!(json.console(&variables()), toml.console(&variables()));
     assert_eq!(json.agents, toml.agents);
 }
 
@@ -140,6 +152,13 @@ fn a_bad_entry_is_told_with_its_place() {
         ("[gateway]\ntls = { certificate = \"/c\" }".to_owned(),      "2: missing field `key`"),
         ("[gateway]\ntls = { certificate = \"c\", key = \"/k\" }".to_owned(), "gateway  tls.certificate: "),
         ("[gateway]\ntsl = 1".to_owned(),                             "2: unknown field `tsl`"),
+        ("[console]\nlisten = \"localhost:80\"".to_owned(),           "2: `listen` is an address and a port"),
+        ("[console]\nlisten = \"0.0.0.0:80\"".to_owned(),             "console  listen: `0.0.0.0:80` is not a loopback address"),
+        ("[console]\nhosts = [\"a b\"]".to_owned(),                   "2: `a b`"),
+        ("[console]\nenabled = \"no\"".to_owned(),                    "2: invalid type: string"),
+        ("[console]\ntrust = 1".to_owned(),                           "2: invalid type: integer"),
+        ("[console]\ntls = { certificate = \"/c\", key = \"k\" }".to_owned(), "console  tls.key: "),
+        ("[console]\ntoken = 1".to_owned(),                           "2: unknown field `token`"),
         ("[[agent]]\nname = \"a\"".to_owned(),                        "1: missing field `token`"),
         ("[[agent]]\nname = \"a\"\ntoken = \"rfg_secret\"".to_owned(), "3: `token` is not `sha256:` and 64"),
         ("[[agent]]\nname = \"a\"\ntoken = \"sha256:0g\"".to_owned(), "3: `token` is not `sha256:` and 64"),
@@ -162,6 +181,14 @@ fn a_bad_entry_is_told_with_its_place() {
         "servers = [\"toolbox\"]\ntools = [\"grep\"]",
     ] {
         assert_eq!(faults(&agent(scope)), Vec::<String>::new(), "{scope}");
+    }
+    let tls = "tls = { certificate = \"/c\", key = \"/k\" }";
+    for entries in [
+        format!("[console]\nlisten = \"0.0.0.0:80\"\n{tls}"),
+        format!("[gateway]\n{tls}\n[console]\nlisten = \"0.0.0.0:80\""),
+        "[console]\nlisten = \"[::1]:80\"\nenabled = false".to_owned(),
+    ] {
+        assert_eq!(faults(&entries), Vec::<String>::new(), "{entries}");
     }
     let secret = faults("[[agent]]\nname = \"a\"\ntoken = \"rfg_very_secret\"");
     assert!(!secret.concat().contains("very_secret"), "{secret:?}");

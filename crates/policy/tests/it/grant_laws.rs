@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use ringfence_policy::{
-    BinarySet, Capabilities, Grant, JsonLimits, Limits, NamePattern, Personality, Places, Reach, SecretSet,
-    Size, Span, Toolbox, VariableSet, parse_json, resolve_capabilities,
+    BinarySet, Capabilities, Grant, JsonLimits, Limits, NamePattern, NoFiles, Personality, Places, Reach,
+    SecretSet, Size, Span, Toolbox, VariableSet, parse_json, resolve_capabilities,
 };
 use serde_json::{Value, json};
 
@@ -292,7 +292,7 @@ proptest! {
             }
             for read in [Toolbox::from_toml(text), Toolbox::from_json(text)] {
                 match read {
-                    Ok(toolbox) => drop(toolbox.declarations(&Default::default(), |_| Err("none".into()))),
+                    Ok(toolbox) => drop(toolbox.declarations(&Default::default(), NoFiles)),
                     Err(error) => prop_assert!(!error.message.contains('\n'), "{:?}", error),
                 }
             }

@@ -5,4 +5,5 @@
 mod grant_laws;
 mod host_laws;
 mod manifest_laws;
+mod manifest_runtime;
 mod path_laws;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::helper::Helper;
 use super::{Backend, Tier, sealed::Sealed};
+use crate::adapter::Part;
 use crate::error::SandboxError;
 use crate::inner::{ARGUMENT, Root};
 use crate::linux::budget::Counting;
@@ -49,13 +50,11 @@ impl Backend for Bwrap {
         Tier::Strong
     }
 
+    fn unsupported(&self) -> &'static [Part] {
+        &[Part::Hosts, Part::Image, Part::Observing, Part::Terminal]
+    }
+
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {
-        if plan.seccomp.observe {
-            return Err(SandboxError::Inexpressible { what: "observing, with bwrap".into() });
-        }
-        if plan.terminal {
-            return Err(SandboxError::Inexpressible { what: "a terminal of its own, with bwrap".into() });
-        }
         let helper = Helper {
             name: self.name(),
             tier: self.tier(),

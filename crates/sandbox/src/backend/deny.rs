@@ -1,6 +1,7 @@
 //! The default when nothing was chosen: nothing runs.
 
 use super::{Backend, Tier, sealed::Sealed};
+use crate::adapter::Part;
 use crate::error::SandboxError;
 use crate::plan::Plan;
 use crate::report::Report;
@@ -19,6 +20,10 @@ impl Backend for DenyAll {
 
     fn tier(&self) -> Tier {
         Tier::Full
+    }
+
+    fn unsupported(&self) -> &'static [Part] {
+        &[]
     }
 
     fn run(&self, _: &Plan, _: Streams<'_>) -> Result<Report, SandboxError> {

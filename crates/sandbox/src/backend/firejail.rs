@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::helper::Helper;
 use super::{Backend, Tier, sealed::Sealed};
+use crate::adapter::Part;
 use crate::error::SandboxError;
 use crate::inner::{ARGUMENT, Root};
 use crate::limit::LimitName;
@@ -49,18 +50,16 @@ impl Backend for Firejail {
         Tier::Partial
     }
 
+    /// Its private `/tmp` has no size.
+    fn unsupported(&self) -> &'static [Part] {
+        &[Part::Hosts, Part::Image, Part::Limit(LimitName::Scratch), Part::Observing, Part::Terminal]
+    }
+
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {
-        if plan.seccomp.observe {
-            return Err(SandboxError::Inexpressible { what: "observing, with firejail".into() });
-        }
         if crate::linux::kernel::landlock_version() == 0 {
             return Err(SandboxError::Inexpressible {
                 what: "reading, with firejail and without Landlock".into(),
             });
-        }
-        if plan.asked.scratch.is_some() {
-            let why = "firejail's private `/tmp` has no size".into();
-            return Err(SandboxError::Limit { limit: LimitName::Scratch, why });
         }
         let beside = processes_of_this_user();
         let helper = Helper {

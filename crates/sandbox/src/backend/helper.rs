@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ringfence_policy::Assurance;
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 
 use super::Tier;
@@ -91,7 +92,7 @@ impl Helper<'_> {
         let started = set.become_program(steps, ends.borrowed(), &others)?;
         drop(others);
         let ours = ends.into_ours();
-        let bounds = Bounds::of(plan, begun, streams.leash, &limits);
+        let bounds = Bounds::of(plan, begun, (streams.leash, streams.gauge), &limits);
         let mut process = Helped { started, cgroups };
         let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
         let Helped { started, cgroups } = process;
@@ -114,6 +115,7 @@ impl Helper<'_> {
             denied: BTreeMap::new(),
             quarantined: aftermath.moved,
             left: aftermath.left,
+            assurance: Assurance::Claimed,
         })
     }
 }

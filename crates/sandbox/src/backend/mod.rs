@@ -5,6 +5,7 @@ mod bwrap;
 mod deny;
 #[cfg(target_os = "linux")]
 mod firejail;
+pub(crate) mod foreign;
 #[cfg(target_os = "linux")]
 mod helper;
 #[cfg(target_os = "linux")]
@@ -27,6 +28,7 @@ pub use native::Native;
 pub use seatbelt::Seatbelt;
 pub use unconfined::Unconfined;
 
+use crate::adapter::Part;
 use crate::error::SandboxError;
 use crate::plan::Plan;
 use crate::report::Report;
@@ -65,10 +67,8 @@ pub trait Backend: fmt::Debug + Send + Sync + sealed::Sealed {
     /// How much of a plan it enforces.
     fn tier(&self) -> Tier;
 
-    /// Says whether it hands out sockets for a gate. One that does not runs no command with hosts.
-    fn has_gate(&self) -> bool {
-        false
-    }
+    /// Returns the parts that it never enforces. A plan that needs one is refused by its name.
+    fn unsupported(&self) -> &'static [Part];
 
     /// Runs a plan to its end, or starts nothing.
     ///

@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
+use ringfence_policy::Assurance;
+
 use super::{Backend, Tier, sealed::Sealed};
+use crate::adapter::Part;
 use crate::error::SandboxError;
 use crate::host::Platform;
 use crate::linux::account::{Spent, Tree};
@@ -93,8 +96,8 @@ impl Backend for Native {
         Tier::Full
     }
 
-    fn has_gate(&self) -> bool {
-        true
+    fn unsupported(&self) -> &'static [Part] {
+        &[Part::Image]
     }
 
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {
@@ -129,7 +132,7 @@ impl Backend for Native {
         }
         let ours = ends.into_ours();
 
-        let bounds = Bounds::of(plan, begun, streams.leash, &limits);
+        let bounds = Bounds::of(plan, begun, (streams.leash, streams.gauge), &limits);
         let mut process = Confined {
             started,
             cgroups,
@@ -165,6 +168,7 @@ impl Backend for Native {
             denied: refusals.map(Refusals::into_counts).unwrap_or_default(),
             quarantined: aftermath.moved,
             left: aftermath.left,
+            assurance: Assurance::Claimed,
         })
     }
 }

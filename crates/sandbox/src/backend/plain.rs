@@ -6,13 +6,16 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use ringfence_policy::Assurance;
+
 use super::Backend;
+use crate::adapter::Input;
 use crate::error::SandboxError;
 use crate::limit::{Enforcer, LimitName};
 use crate::plan::Plan;
 use crate::report::{Capture, Ending, Keep, Report, Usage};
 use crate::step::Step;
-use crate::stream::{Input, Stream, Streams};
+use crate::stream::{Stream, Streams};
 
 /// How often it is asked whether a program has ended.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -70,6 +73,7 @@ pub(super) fn run(
         denied: BTreeMap::new(),
         quarantined: aftermath.moved,
         left: aftermath.left,
+        assurance: Assurance::Claimed,
     })
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{Backend, Tier, plain, sealed::Sealed};
+use crate::adapter::Part;
 use crate::error::SandboxError;
 use crate::limit::LimitName;
 use crate::plan::Plan;
@@ -41,6 +42,10 @@ impl Backend for Seatbelt {
 
     fn tier(&self) -> Tier {
         Tier::Partial
+    }
+
+    fn unsupported(&self) -> &'static [Part] {
+        &[Part::Hosts, Part::Image, Part::Observing, Part::Terminal]
     }
 
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {

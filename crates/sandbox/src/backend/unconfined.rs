@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use super::{Backend, Tier, plain, sealed::Sealed};
+use crate::adapter::Part;
 use crate::error::SandboxError;
 use crate::plan::Plan;
 use crate::report::Report;
@@ -23,6 +24,10 @@ impl Backend for Unconfined {
 
     fn tier(&self) -> Tier {
         Tier::Unconfined
+    }
+
+    fn unsupported(&self) -> &'static [Part] {
+        &[Part::Hosts, Part::Image, Part::Observing, Part::Terminal]
     }
 
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {

@@ -94,8 +94,11 @@ pub(crate) fn divide(
 pub(crate) fn exceeded(watched: &Watched, cgroups: Option<&Cgroups>, bounds: &Bounds) -> Vec<LimitName> {
     let mut exceeded = Vec::new();
     let by_signal = |signal| watched.ending == Ending::Signalled(signal);
+    // bwrap tells of a signal as a shell does.
+    let killed_inside = watched.ending == Ending::Exited(128 + libc::SIGKILL);
     let cpu = watched.out_of_cpu
-        || (by_signal(libc::SIGKILL) && bounds.cpu.is_some_and(|limit| watched.usage.cpu >= limit))
+        // The kernel kills by a count of its own, which is a little ahead of what is read.
+        || ((by_signal(libc::SIGKILL) || killed_inside) && bounds.cpu.is_some_and(|limit| watched.usage.cpu * 21 / 20 >= limit))
         || by_signal(libc::SIGXCPU);
     if cpu {
         exceeded.push(LimitName::Cpu);

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::terminal;
-use crate::stream::Input;
+use crate::adapter::Input;
 
 /// Both ends of the streams of one command.
 pub(crate) struct Ends {

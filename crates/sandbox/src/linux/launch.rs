@@ -76,6 +76,11 @@ impl Set {
         Ok(Self { prepared, control, base: Arc::clone(base), mounts })
     }
 
+    /// Returns the number of its first process, outside.
+    pub(crate) const fn pid(&self) -> i32 {
+        self.prepared.pid()
+    }
+
     /// Sends the rest of the steps. What comes of them is known when it is over: see [`Started::failure`].
     pub(crate) fn start(
         self,

@@ -8,6 +8,7 @@ pub(crate) mod gate;
 pub(crate) mod inner;
 pub(crate) mod kernel;
 pub(crate) mod launch;
+pub(crate) mod namespace;
 pub(crate) mod op;
 pub(crate) mod prepare;
 pub(crate) mod refusal;

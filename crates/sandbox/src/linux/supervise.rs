@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -54,6 +56,8 @@ pub(crate) struct Bounds {
     pub(crate) memory: Option<u64>,
     /// A pipe whose other end is closed when nobody waits any more.
     pub(crate) leash: Option<OwnedFd>,
+    /// Where it is told how much memory the tree uses.
+    pub(crate) gauge: Option<Arc<AtomicU64>>,
 }
 
 impl Bounds {
@@ -61,7 +65,7 @@ impl Bounds {
     pub(crate) fn of(
         plan: &Plan,
         begun: Instant,
-        leash: Option<OwnedFd>,
+        (leash, gauge): (Option<OwnedFd>, Option<Arc<AtomicU64>>),
         limits: &BTreeMap<LimitName, Enforcer>,
     ) -> Self {
         let supervised = limits.get(&LimitName::Memory) == Some(&Enforcer::Supervisor);
@@ -71,6 +75,7 @@ impl Bounds {
             cpu: plan.limits.cpu.map(ringfence_policy::Span::duration),
             memory: plan.limits.memory.filter(|_| supervised).map(ringfence_policy::Size::bytes),
             leash,
+            gauge,
         }
     }
 
@@ -82,7 +87,8 @@ impl Bounds {
             .cpu
             .map(|limit| (limit.saturating_sub(spent.cpu) / processors).clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
         let memory = self.memory.map(|_| MEMORY_PAUSE);
-        cpu.into_iter().chain(memory).min()
+        let gauge = self.gauge.as_ref().map(|_| GAUGE_PAUSE);
+        cpu.into_iter().chain(memory).chain(gauge).min()
     }
 }
 
@@ -90,6 +96,8 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 /// A process that lives and dies between two looks, and that nobody waits for, is not seen.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 const MEMORY_PAUSE: Duration = Duration::from_millis(25);
+/// How often it is looked where nobody but a person wants to know.
+const GAUGE_PAUSE: Duration = Duration::from_secs(1);
 
 /// Watches until everything is over.
 pub(crate) fn watch(
@@ -120,6 +128,9 @@ pub(crate) fn watch(
         }
         if !over && next_look.is_some_and(|look| now >= look) {
             let spent = process.spent(bounds.memory).unwrap_or_default();
+            if let Some(gauge) = &bounds.gauge {
+                gauge.store(spent.memory, Ordering::Relaxed);
+            }
             out_of_cpu |= bounds.cpu.is_some_and(|limit| spent.cpu > limit);
             out_of_memory |= bounds.memory.is_some_and(|limit| spent.memory > limit);
             let exhausted = out_of_cpu || out_of_memory;

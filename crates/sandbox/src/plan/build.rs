@@ -42,8 +42,10 @@ impl Seen {
     ///
     /// A program or a granted path is missing, or a tree is too large to search for files on the floor.
     pub fn look(spec: &Spec, platform: &Platform) -> Result<Self, SandboxError> {
-        let mut programs = vec![Program::find(&spec.program)?];
-        for binary in &spec.binaries {
+        let mut programs = Vec::new();
+        // The programs of an image are nothing that can be seen here.
+        let here = std::iter::once(&spec.program).chain(&spec.binaries).filter(|_| spec.image.is_none());
+        for binary in here {
             programs.push(Program::find(binary)?);
         }
         let mut trees = Vec::new();
@@ -84,7 +86,7 @@ impl Seen {
             trees.push((found, tree.access));
         }
         refuse_planted(&followed, &trees)?;
-        let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary);
+        let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary && spec.image.is_none());
         let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
         let resolver = find(Path::new(RESOLVER)).ok().map(|found| found.real);
         Ok(Self { platform: platform.clone(), programs, trees, folders, sensitive, resolver })
@@ -124,9 +126,11 @@ impl Plan {
     ///
     /// The specification contradicts itself, as with a working directory that is not granted.
     pub fn new(spec: &Spec, seen: &Seen) -> Result<Self, SandboxError> {
-        let base = base(&seen.platform, spec.terminal);
+        let abroad = spec.image.is_some();
+        let base = if abroad { Vec::new() } else { base(&seen.platform, spec.terminal) };
         let limits = with_defaults(&spec.limits, spec.service);
         let mut layout = Layout::over(&base);
+        layout.known.insert(PathBuf::from(SCRATCH), Is::Folder);
         // First, so that a granted folder below it is mounted inside it.
         layout.entries.push(Entry::Scratch {
             path: PathBuf::from(SCRATCH),
@@ -140,8 +144,10 @@ impl Plan {
             wanted.add(found, Access::EXECUTE);
         }
         // A granted folder around a part of the platform would cover it: that part is laid on top again.
-        let platform = seen.platform.libraries.iter().map(|found| (found, Access::EXECUTE));
-        let platform = platform.chain(seen.platform.data.iter().map(|found| (found, Access::READ)));
+        let platform =
+            seen.platform.libraries.iter().filter(|_| !abroad).map(|found| (found, Access::EXECUTE));
+        let data = seen.platform.data.iter().filter(|_| !abroad);
+        let platform = platform.chain(data.map(|found| (found, Access::READ)));
         for (found, access) in platform {
             if seen.trees.iter().any(|(tree, _)| found.real.starts_with(&tree.real)) {
                 wanted.add(found, access);
@@ -174,7 +180,7 @@ impl Plan {
         executables.sort();
         executables.dedup();
         wanted.lay(&mut layout);
-        for path in ["/dev/shm", "/var/tmp"] {
+        for path in ["/dev/shm", "/var/tmp"].iter().filter(|_| !abroad) {
             layout.link(Path::new(path), Path::new(SCRATCH));
         }
         protect(&mut layout, seen);
@@ -194,7 +200,8 @@ impl Plan {
         let all: Vec<&Entry> = base.iter().chain(&root).collect();
         let landlock = Landlock::new(&all, &executables, spec.any_binary);
         // By the path it was asked for: many a program looks at its own name.
-        let program = seen.programs.first().map(|program| program.asked.clone()).unwrap_or_default();
+        let program =
+            seen.programs.first().map_or_else(|| spec.program.clone(), |program| program.asked.clone());
         let guarded =
             seen.trees.iter().filter(|(found, access)| access.write && found.kind == Kind::Directory);
         Ok(Self {
@@ -216,6 +223,8 @@ impl Plan {
             program,
             root,
             base,
+            image: spec.image.clone(),
+            assurance: spec.assurance,
             sensitive: seen.sensitive.clone(),
             named: spec.named.clone(),
         })

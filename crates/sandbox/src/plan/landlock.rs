@@ -66,7 +66,8 @@ impl Landlock {
         Self { rules }
     }
 
-    /// Returns the rules for a confiner that leaves the whole machine in sight: nothing is allowed on `/` itself.
+    /// Returns the rules for a confiner that leaves the whole machine in sight: nothing is allowed on `/` itself, nor on `/etc`, which
+    /// is the machine's there and not one of our own.
     pub(crate) fn without_the_root(&self, plan: &super::Plan) -> Vec<Rule> {
         let any_program = self.rules.iter().any(|rule| rule.path == Path::new("/") && rule.access.execute);
         let binds = plan.base.iter().chain(&plan.root).filter_map(|entry| match entry {
@@ -84,7 +85,34 @@ impl Landlock {
             access: Access::READ,
             file: false,
         });
-        let rules = self.rules.iter().filter(|rule| rule.path != Path::new("/")).cloned();
+        // Where `/etc` itself is granted, it is among the binds.
+        let of_our_root = |rule: &&Rule| ["/", "/etc"].iter().any(|own| rule.path == Path::new(own));
+        let rules = self.rules.iter().filter(|rule| !of_our_root(rule)).cloned();
         own.into_iter().chain(binds).chain(rules).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::example;
+
+    #[test]
+    fn a_machine_in_sight_is_not_taken_for_a_root_of_our_own() {
+        let mut plan = example();
+        let only_written = Access { read: false, write: true, execute: false };
+        for entry in &mut plan.root {
+            if let Entry::Bind { access, .. } = entry
+                && access.write
+            {
+                *access = only_written;
+            }
+        }
+        let all: Vec<&Entry> = plan.base.iter().chain(&plan.root).collect();
+        for landlock in [Landlock::new(&all, &[], false), Landlock::new(&all, &[], true)] {
+            let wide = ["/", "/etc", "/usr", "/var", "/home"].map(Path::new);
+            let rules = landlock.without_the_root(&plan);
+            assert!(!rules.iter().any(|rule| wide.contains(&rule.path.as_path())), "{rules:?}");
+        }
     }
 }

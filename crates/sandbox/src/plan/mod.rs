@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ringfence_policy::{HostShape, Limits, NetworkGrant};
+use ringfence_policy::{Assurance, HostShape, Limits, NetworkGrant};
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use build::Seen;
@@ -56,6 +56,11 @@ pub struct Plan {
     pub network: Network,
     /// Whether it gets a terminal of its own.
     pub terminal: bool,
+    /// The image whose programs it runs, by digest; this machine's programs where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// How sure it must be that it is enforced.
+    pub assurance: Assurance,
     /// Trees in which new files on the floor are looked for afterwards.
     pub guarded: Vec<PathBuf>,
     /// The limits that were asked for, without defaults.

@@ -7,6 +7,7 @@ mod bwrap;
 mod firejail;
 mod seatbelt;
 
+pub use crate::seccomp::oci_seccomp;
 pub use bwrap::bwrap;
 pub use firejail::firejail;
 pub use seatbelt::seatbelt;

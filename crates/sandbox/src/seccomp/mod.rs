@@ -6,9 +6,12 @@
 //!
 //! INVARIANT: a system call of another architecture, of the x32 ABI, or with a number this table does not know is refused.
 
+mod name;
+mod oci;
 mod program;
 mod table;
 
+pub use oci::oci_seccomp;
 pub(crate) use program::refusal;
 pub use program::{Instruction, program};
 

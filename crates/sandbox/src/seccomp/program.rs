@@ -30,22 +30,22 @@ const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 
 /// Every namespace: mount, cgroup, uts, ipc, user, pid, net, time.
-const NAMESPACES: u32 = 0x7e02_0080;
-const SET_ID_BITS: u32 = 0o6000;
+pub(super) const NAMESPACES: u32 = 0x7e02_0080;
+pub(super) const SET_ID_BITS: u32 = 0o6000;
 /// `O_CREAT` and the bit of `O_TMPFILE`.
-const OPEN_MAKES_FILES: u32 = 0o20_000_100;
-const MFD_NOEXEC_SEAL: u32 = 8;
+pub(super) const OPEN_MAKES_FILES: u32 = 0o20_000_100;
+pub(super) const MFD_NOEXEC_SEAL: u32 = 8;
 /// `TIOCSTI`, `TIOCLINUX`, `TIOCCONS`, `TIOCSETD`.
-const TERMINAL_REQUESTS: [u32; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
-const AF_UNIX: u32 = 1;
-const AF_INET: u32 = 2;
-const AF_INET6: u32 = 10;
-const SOCK_STREAM: u32 = 1;
-const SOCK_RAW: u32 = 3;
-const SOCK_SEQPACKET: u32 = 5;
-const SOCKET_TYPE: u32 = 0xf;
+pub(super) const TERMINAL_REQUESTS: [u32; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
+pub(super) const AF_UNIX: u32 = 1;
+pub(super) const AF_INET: u32 = 2;
+pub(super) const AF_INET6: u32 = 10;
+pub(super) const SOCK_STREAM: u32 = 1;
+pub(super) const SOCK_RAW: u32 = 3;
+pub(super) const SOCK_SEQPACKET: u32 = 5;
+pub(super) const SOCKET_TYPE: u32 = 0xf;
 /// The family's own choice, TCP and UDP; no MPTCP, which passes rules made for TCP, and nothing rarer.
-const PROTOCOLS: [u32; 3] = [0, 6, 17];
+pub(super) const PROTOCOLS: [u32; 3] = [0, 6, 17];
 
 /// Makes the program of a profile.
 pub fn program(profile: Profile, architecture: Architecture) -> Vec<Instruction> {

@@ -2,11 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex};
 
 use ringfence_policy::{HostSet, NetworkCeiling, NetworkGrant, Private};
 use ringfence_sandbox::{
-    Access, Ending, Native, Report, Sandbox, SandboxError, Sockets, Spec, Step, Streams, Tier, Unconfined,
+    Access, Ending, Native, Network, Report, Sandbox, SandboxError, Sockets, Spec, Step, Streams, Tier,
+    Unconfined, gate_namespace,
 };
 
 /// Connects to each address and says what became of it.
@@ -133,7 +135,7 @@ fn a_command_with_hosts_runs_only_behind_a_gate() {
     let refused = unconfined.run(&spec, Streams::default().gate(|_| Ok(()))).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the sandbox cannot enforce a grant of hosts with `unconfined`: only `native` has sockets for the egress gate"
+        "the sandbox cannot enforce with `unconfined`: `hosts`: granted hosts and no others"
     );
     let failing = Streams::default().gate(|_| Err(std::io::Error::other("no gate today")));
     match native.run(&spec, failing).unwrap_err() {
@@ -185,4 +187,28 @@ fn an_accepted_connection_outlives_nothing_but_its_command() {
     let mut words = String::new();
     stream.read_to_string(&mut words).unwrap();
     assert_eq!(words, "last words"); // what was sent can be read to its end after the command has gone
+}
+
+#[test]
+fn a_namespace_of_its_own_holds_the_sockets_of_a_gate() {
+    let openings = Spec::new("/bin/true").network(&grant(&["one.example:8080"]));
+    let Network::Gated(openings) = Sandbox::new(Native::new()).plan(&openings).unwrap().network else {
+        panic!("hosts were granted")
+    };
+    for _ in 0..20 {
+        let (namespace, sockets) = gate_namespace(&openings).unwrap();
+        echo(sockets).unwrap();
+        // Nothing but loopback and the gate's range, and the gate answers there.
+        let entered = std::process::Command::new("nsenter")
+            .arg(format!("--net=/proc/{}/fd/{}", std::process::id(), namespace.as_raw_fd()))
+            .args(["/usr/bin/python3", "-c", CONNECT, "198.18.0.9:8080", "198.18.0.9:8081", "1.1.1.1:8080"])
+            .output()
+            .unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&entered.stdout),
+            "198.18.0.9:8080 asked for 198.18.0.9:8080\n198.18.0.9:8081 ConnectionRefusedError\n1.1.1.1:8080 OSError\n",
+            "{}",
+            String::from_utf8_lossy(&entered.stderr)
+        );
+    }
 }

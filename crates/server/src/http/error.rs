@@ -71,7 +71,9 @@ impl EdgeError {
     /// Says what could be done about it.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::PlainText { .. } => Some("give `tls` in `[gateway]`, or listen on 127.0.0.1"),
+            Self::PlainText { .. } => {
+                Some("give `tls` in `[gateway]` or `[console]`, or listen on 127.0.0.1")
+            }
             Self::AnonymousAbroad { .. } => Some("add an `[[agent]]` with a token, or listen on 127.0.0.1"),
             Self::AnonymousBesideAgents => Some("leave out one of the two"),
             Self::NoAgents => Some("add an `[[agent]]` with a token"),

@@ -13,14 +13,14 @@ use axum::http::request::Parts;
 use super::error::EdgeError;
 
 /// The names of this host.
-pub(super) struct Guard {
+pub(crate) struct Guard {
     /// Lower case; with a port only that one is meant.
     names: Vec<String>,
 }
 
 impl Guard {
     /// Loopback and the bound address always count.
-    pub(super) fn new(bound: SocketAddr, hosts: &[String]) -> Result<Self, EdgeError> {
+    pub(crate) fn new(bound: SocketAddr, hosts: &[String]) -> Result<Self, EdgeError> {
         let mut names: Vec<String> = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).into();
         if !bound.ip().is_unspecified() {
             names.push(match bound.ip().to_canonical() {
@@ -38,7 +38,7 @@ impl Guard {
     }
 
     /// Says whether everything the request says of its target and its origin is one of this host's names.
-    pub(super) fn admits(&self, request: &Parts) -> bool {
+    pub(crate) fn admits(&self, request: &Parts) -> bool {
         let mut hosts = request.headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
         let target = request.uri.authority().is_none_or(|authority| self.knows(authority.as_str()));

@@ -21,6 +21,7 @@ mod error;
 mod feed;
 mod guard;
 mod legacy;
+mod listener;
 mod log;
 mod modern;
 mod negotiate;
@@ -40,3 +41,10 @@ pub use config::{AgentToken, EdgeConfig, EdgeLimits, TlsFiles};
 pub use edge::Edge;
 pub use error::EdgeError;
 pub use token::{new_token, token_hash};
+
+pub(crate) use guard::Guard;
+pub(crate) use listener::Listener;
+pub(crate) use rate::{Rate, peer_key};
+pub(crate) use route::Peer;
+pub(crate) use tls::acceptor;
+pub(crate) use token::random;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const MOST: usize = 4096;
 
 /// A bucket for each somebody. Whoever is not remembered has a full one.
-pub(super) struct Rate<K> {
+pub(crate) struct Rate<K> {
     per_minute: f64,
     buckets: Mutex<HashMap<K, Bucket>>,
 }
@@ -21,17 +21,17 @@ struct Bucket {
 }
 
 impl<K: Copy + Eq + Hash> Rate<K> {
-    pub(super) fn new(per_minute: u32) -> Self {
+    pub(crate) fn new(per_minute: u32) -> Self {
         Self { per_minute: f64::from(per_minute), buckets: Mutex::default() }
     }
 
     /// Takes so many out of the bucket, or says how long to wait until they are there.
-    pub(super) fn take(&self, who: K, count: u32) -> Result<(), Duration> {
+    pub(crate) fn take(&self, who: K, count: u32) -> Result<(), Duration> {
         self.take_at(who, count, Instant::now())
     }
 
     /// Says how long somebody has to wait for the next; nothing where it need not.
-    pub(super) fn wait(&self, who: K) -> Option<Duration> {
+    pub(crate) fn wait(&self, who: K) -> Option<Duration> {
         self.take(who, 0).err()
     }
 
@@ -70,7 +70,7 @@ impl<K: Copy + Eq + Hash> Rate<K> {
 }
 
 /// Returns what a peer is remembered by: whoever has one IPv6 address has its whole network.
-pub(super) fn peer_key(address: IpAddr) -> IpAddr {
+pub(crate) fn peer_key(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
             IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))

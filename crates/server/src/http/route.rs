@@ -44,7 +44,7 @@ pub(super) struct Caller(pub(super) usize);
 
 /// Where a request comes from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Peer(pub(super) IpAddr);
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 impl House {
     pub(super) fn new(

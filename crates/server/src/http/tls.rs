@@ -12,7 +12,7 @@ use super::config::TlsFiles;
 use super::error::EdgeError;
 
 /// Reads the certificate and its key. Nothing of the key is in the error.
-pub(super) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, EdgeError> {
+pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, EdgeError> {
     let unusable = |reason: &str| EdgeError::Tls { reason: reason.to_owned() };
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&files.certificate)
         .collect::<Result<_, _>>()

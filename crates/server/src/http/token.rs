@@ -25,7 +25,7 @@ pub fn new_token() -> String {
 /// # Panics
 ///
 /// The machine has no randomness: whatever would be made of something else could be guessed.
-pub(super) fn random<const LENGTH: usize>() -> [u8; LENGTH] {
+pub(crate) fn random<const LENGTH: usize>() -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
     #[expect(clippy::expect_used, reason = "going on without randomness would let anybody in")]
     getrandom::fill(&mut bytes).expect("there is no randomness");

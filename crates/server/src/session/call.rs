@@ -56,6 +56,7 @@ impl Session {
         let own = Arc::clone(&tie);
         // Boxed at once: it is large, and would be moved several times.
         let work = Box::pin(async move {
+            let _under_way = session.house.options.live.begin();
             let report = TIE.scope(Arc::clone(&own), session.registry.call(&session.run, call)).await;
             session.written(asks, &report, &own)
         });

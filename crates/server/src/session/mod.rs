@@ -127,6 +127,11 @@ impl Session {
         &self.house
     }
 
+    /// Returns the name of its run.
+    pub(crate) fn run_id(&self) -> &str {
+        self.run.id()
+    }
+
     pub(crate) fn book(&self) -> &Arc<dyn PinBook> {
         &self.house.book
     }

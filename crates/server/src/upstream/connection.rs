@@ -120,7 +120,7 @@ impl Connection {
         secrets: Vec<String>,
         inbox: Inbox,
     ) -> std::io::Result<Arc<Self>> {
-        let Running { input, output, ended, leash } = running;
+        let Running { input, output, ended, leash, memory: _ } = running;
         let to = pipe::Sender::from_owned_fd(input)?;
         let from = pipe::Receiver::from_owned_fd(output)?;
         let (writer, lines) = mpsc::channel(ROOM);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ringfence::policy::{Declaration, Runtime, SafetyClass, ToolName};
+use ringfence::policy::{Capabilities, Declaration, Runtime, SafetyClass, ToolName};
 use ringfence::{Code, Incoming, Quarantine, Refusal, Tool};
 use serde_json::{Value, json};
 
@@ -244,8 +244,7 @@ impl Upstream {
         let offered: ToolName = self.spec.offered(name).parse().ok()?;
         let rule = self.spec.tools.get(name).cloned().unwrap_or_default();
         let text = |field: &str| definition.get(field).and_then(Value::as_str).map(str::to_owned);
-        let implied = self.spec.capabilities.implied_class();
-        let class = implied.max(annotated(&definition)).max(rule.class.unwrap_or(SafetyClass::Read));
+        let class = class_of(&self.spec.capabilities, rule.class, &definition);
         let has_output = definition.get("outputSchema").is_some();
         let declaration = Declaration {
             name: offered,
@@ -259,6 +258,7 @@ impl Upstream {
             idempotency: rule.idempotency,
             constraints: rule.constraints,
             limits: rule.limits,
+            assurance: None,
             runtime: Runtime::Server { server: self.spec.name.clone(), definition },
         };
         Some(Arc::new(ServerTool::new(declaration, name.to_owned(), asks, Arc::downgrade(self), has_output)))
@@ -269,6 +269,12 @@ impl Upstream {
 fn has_usable_name(definition: &Value) -> bool {
     let is_usable = |name: &str| (1..=128).contains(&name.len()) && ringfence::text::clean(name).text == name;
     definition.get("name").and_then(Value::as_str).is_some_and(is_usable)
+}
+
+/// Returns the class that calls of a server's tool are judged by: what its server reaches, what the operator says of it and what
+/// the definition says of itself, whichever is gravest.
+pub fn class_of(reach: &Capabilities, rule: Option<SafetyClass>, definition: &Value) -> SafetyClass {
+    reach.implied_class().max(annotated(definition)).max(rule.unwrap_or(SafetyClass::Read))
 }
 
 /// Returns the least class that a server's own annotations speak for. They are its word: they make a class higher, never lower.

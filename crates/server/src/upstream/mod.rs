@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
+pub use self::listing::class_of;
+
 use self::connection::{Connection, Gone};
 use crate::era::{Era, Hello};
 use crate::ingress::Judged;

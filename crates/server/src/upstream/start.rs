@@ -1,5 +1,6 @@
 //! Starting a server and finding out how it speaks.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -113,10 +114,23 @@ impl Upstream {
             .map_err(|error| failed(error.to_string()))?;
         let secrets = spellings(&self.spec.starter.secrets());
         let (inbox, messages) = mpsc::channel(ROOM);
+        let memory = Arc::clone(&running.memory);
         let connection = Connection::new(running, hello.clone(), errors, secrets, inbox)
             .map_err(|error| failed(format!("it cannot be spoken to: {error}")))?;
         tokio::spawn(Arc::clone(self).listen(Arc::clone(&connection), messages));
+        self.list_child(&connection, memory);
         Ok(connection)
+    }
+
+    /// Lists the server among those that run, until it is gone.
+    fn list_child(&self, connection: &Connection, memory: Arc<AtomicU64>) {
+        let Some(session) = self.session.upgrade() else { return };
+        let child = session.house().options.live.child(&self.spec.name, session.run_id(), memory);
+        let gone = connection.gone.clone();
+        tokio::spawn(async move {
+            gone.cancelled().await;
+            drop(child);
+        });
     }
 
     /// Tells a server that has just started what it was told before.

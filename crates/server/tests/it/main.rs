@@ -1,6 +1,17 @@
-//! The gateway, tried from outside.
+//! The gateway and the console, tried from outside.
 
 #![cfg(test)]
 
+mod console;
+mod console_activity;
+mod console_approvals;
+mod console_audit;
+mod console_calls;
+mod console_health;
+mod console_keys;
+mod console_login;
+mod console_policy;
+mod console_reference;
+mod console_tools;
 mod http;
 mod session;

@@ -10,8 +10,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use ringfence::{
     Approval, ApprovalError, ApprovalRequest, ApprovalStore, ApproverEntry, ApproverName, AuditEntry,
-    FiledRequest, Notice, PersonDecision, RequestFilter, RequestState, Standing, StoreError, TokenHash,
-    notice_pause,
+    FiledRequest, Notice, PersonDecision, Principal, Proof, RequestFilter, RequestState, Role, Standing,
+    StoreError, TokenHash, notice_pause,
 };
 
 use super::PostgresStore;
@@ -163,11 +163,14 @@ impl ApprovalStore for PostgresStore {
             let read = |session: Arc<Session>| async move {
                 let state = filter.state.map(RequestState::as_str);
                 let run = filter.run.as_deref().map(str::as_bytes);
+                let tool = filter.tool.as_deref().map(str::as_bytes);
                 let conditions = "($1::text IS NULL OR $1 = CASE
                         WHEN r.state <> 'taken' AND r.expires_us <= (SELECT ringfence.moment_us()) THEN 'expired'
                         ELSE r.state END)
-                    AND ($2::bytea IS NULL OR sha256(r.run) = sha256($2)) ORDER BY r.ordinal DESC LIMIT $3";
-                request::select(&session, conditions, &[&state, &run, &limit(filter.most)]).await
+                    AND ($2::bytea IS NULL OR sha256(r.run) = sha256($2))
+                    AND ($4::bytea IS NULL OR sha256(r.tool) = sha256($4)) ORDER BY r.ordinal DESC LIMIT $3";
+                let parameters: [Parameter<'_>; 4] = [&state, &run, &limit(filter.most), &tool];
+                request::select(&session, conditions, &parameters).await
             };
             Ok(self.readers().read(read).await?)
         }
@@ -194,8 +197,10 @@ impl ApprovalStore for PostgresStore {
     ) -> BoxFuture<'a, Result<FiledRequest, ApprovalError>> {
         let work = move |mut turn: Turn| async move {
             let session = turn.session();
-            let Some(by) = approver::holder(&session, &decision.token).await? else {
-                return Ok((turn, Err(ApprovalError::Token)));
+            let principal = approver::find(&session, &decision.by).await?;
+            let by = match principal.ok_or_else(|| decision.by.refused()).and_then(Principal::deciding) {
+                Ok(by) => by,
+                Err(refused) => return Ok((turn, Err(refused))),
             };
             let Some(filed) = request::find(&session, &decision.id).await? else {
                 return Ok((turn, Err(ApprovalError::Request { id: decision.id.clone() })));
@@ -216,12 +221,21 @@ impl ApprovalStore for PostgresStore {
         self.exclusively(work).boxed()
     }
 
+    fn principal<'a>(&'a self, proof: &'a Proof) -> BoxFuture<'a, Result<Option<Principal>, StoreError>> {
+        async move {
+            let read = |session: Arc<Session>| async move { approver::find(&session, proof).await };
+            Ok(self.readers().read(read).await?)
+        }
+        .boxed()
+    }
+
     fn add_approver<'a>(
         &'a self,
         name: &'a ApproverName,
         token: TokenHash,
+        role: Role,
     ) -> BoxFuture<'a, Result<(), ApprovalError>> {
-        self.exclusively(move |turn| approver::add(turn, name, token)).boxed()
+        self.exclusively(move |turn| approver::add(turn, name, token, role)).boxed()
     }
 
     fn revoke_approver<'a>(&'a self, name: &'a ApproverName) -> BoxFuture<'a, Result<bool, StoreError>> {

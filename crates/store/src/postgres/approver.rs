@@ -6,41 +6,59 @@ use std::time::Duration;
 
 use ringfence::audit::ApproverChange;
 use ringfence::{
-    ApprovalError, ApproverEntry, ApproverName, AuditEntry, RequestState, StoreError, TokenHash,
+    ApprovalError, ApproverEntry, ApproverName, AuditEntry, Principal, Proof, RequestState, Role, StoreError,
+    TokenHash,
 };
 
 use super::audit::get;
 use super::error::PostgresError;
 use super::request;
-use super::session::Session;
+use super::session::{Parameter, Session};
 use super::turn::{Turn, micros};
 
 /// What a turn of these ends in.
 type Ended<T, E> = Result<(Turn, Result<T, E>), PostgresError>;
 
-/// Returns whose token it is.
-pub(super) async fn holder(
-    session: &Session,
-    token: &TokenHash,
-) -> Result<Option<ApproverName>, PostgresError> {
-    let sql = "SELECT name FROM ringfence.approver WHERE token = $1 AND revoked_us IS NULL
-        ORDER BY name COLLATE \"C\" LIMIT 1";
-    let row = session.row(sql, &[&token.as_bytes().as_slice()]).await?;
-    row.map(|row| name(session, get(session, &row, 0)?)).transpose()
+/// Returns who proves to be known, unless they were revoked.
+pub(super) async fn find(session: &Session, proof: &Proof) -> Result<Option<Principal>, PostgresError> {
+    let row = match proof {
+        Proof::Named(name) => {
+            let sql =
+                "SELECT name, role, added_us FROM ringfence.approver WHERE name = $1 AND revoked_us IS NULL";
+            session.row(sql, &[&name.as_str()]).await?
+        }
+        Proof::Token(token) => {
+            let sql =
+                "SELECT name, role, added_us FROM ringfence.approver WHERE token = $1 AND revoked_us IS NULL
+                ORDER BY name COLLATE \"C\" LIMIT 1";
+            session.row(sql, &[&token.as_bytes().as_slice()]).await?
+        }
+    };
+    let Some(row) = row else { return Ok(None) };
+    let (name, role) = (name(session, get(session, &row, 0)?)?, role(session, get(session, &row, 1)?)?);
+    let since = Duration::from_micros(get::<i64>(session, &row, 2)?.cast_unsigned());
+    Ok(Some(Principal { name, role, since }))
 }
 
 /// Adds a person.
-pub(super) async fn add(mut turn: Turn, name: &ApproverName, token: TokenHash) -> Ended<(), ApprovalError> {
+pub(super) async fn add(
+    mut turn: Turn,
+    name: &ApproverName,
+    token: TokenHash,
+    role: Role,
+) -> Ended<(), ApprovalError> {
     let session = turn.session();
-    let sql = "INSERT INTO ringfence.approver AS a (name, token, added_us) VALUES ($1, $2, $3)
-        ON CONFLICT (name) DO UPDATE SET token = excluded.token, added_us = excluded.added_us, revoked_us = NULL
+    let sql = "INSERT INTO ringfence.approver AS a (name, token, added_us, role) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (name) DO UPDATE SET token = excluded.token, added_us = excluded.added_us, role = excluded.role,
+            revoked_us = NULL
         WHERE a.revoked_us IS NOT NULL";
     let now = micros(turn.now());
-    let added = session.execute(sql, &[&name.as_str(), &token.as_bytes().as_slice(), &now]).await?;
+    let values: [Parameter<'_>; 4] = [&name.as_str(), &token.as_bytes().as_slice(), &now, &role.as_str()];
+    let added = session.execute(sql, &values).await?;
     if added == 0 {
         return Ok((turn, Err(ApprovalError::NameTaken(name.clone()))));
     }
-    let change = ApproverChange { at: turn.now(), name: name.clone(), change: "added" };
+    let change = ApproverChange { at: turn.now(), name: name.clone(), change: "added", role: Some(role) };
     turn.append(&AuditEntry::Approver(&change))?;
     Ok((turn, Ok(())))
 }
@@ -63,21 +81,22 @@ pub(super) async fn revoke(mut turn: Turn, name: &ApproverName) -> Ended<bool, S
             request::update(&session, &filed).await?;
         }
     }
-    let change = ApproverChange { at: turn.now(), name: name.clone(), change: "revoked" };
+    let change = ApproverChange { at: turn.now(), name: name.clone(), change: "revoked", role: None };
     turn.append(&AuditEntry::Approver(&change))?;
     Ok((turn, Ok(true)))
 }
 
 /// Lists people by name.
 pub(super) async fn list(session: &Session) -> Result<Vec<ApproverEntry>, PostgresError> {
-    let sql = "SELECT name, added_us, revoked_us FROM ringfence.approver ORDER BY name COLLATE \"C\"";
+    let sql = "SELECT name, role, added_us, revoked_us FROM ringfence.approver ORDER BY name COLLATE \"C\"";
     let mut found = Vec::new();
     for row in session.rows(sql, &[]).await? {
         let time = |micros: i64| Duration::from_micros(micros.cast_unsigned());
         found.push(ApproverEntry {
             name: name(session, get(session, &row, 0)?)?,
-            added: time(get(session, &row, 1)?),
-            revoked: get::<Option<i64>>(session, &row, 2)?.map(time),
+            role: role(session, get(session, &row, 1)?)?,
+            added: time(get(session, &row, 2)?),
+            revoked: get::<Option<i64>>(session, &row, 3)?.map(time),
         });
     }
     Ok(found)
@@ -85,4 +104,8 @@ pub(super) async fn list(session: &Session) -> Result<Vec<ApproverEntry>, Postgr
 
 fn name(session: &Session, text: &str) -> Result<ApproverName, PostgresError> {
     text.parse().map_err(|_| session.corrupt("the name of an approver is none"))
+}
+
+fn role(session: &Session, text: &str) -> Result<Role, PostgresError> {
+    text.parse().map_err(|_| session.corrupt("the role of an approver is none"))
 }

@@ -1,32 +1,25 @@
 //! Appending to the log and reading it.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use ringfence::audit::{Filter, Stored};
 use ringfence::{AuditEntry, AuditSink};
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 
 use super::PostgresStore;
 use super::error::PostgresError;
-use super::log::{self, Line, signed};
-use super::session::{Parameter, Session};
+use super::log::{self, Line};
+use super::search::{End, search};
+use super::session::Session;
 use super::writer::Change;
-use crate::entry::{Filter, KeepRaw, Stored};
+use crate::entry::KeepRaw;
 
 /// The columns of [`Stored`], in its order.
-const COLUMNS: &str = "position, at_ms, kind, run, tool, code, record, raw, clean";
-
-/// From which end entries are looked for.
-#[derive(Clone, Copy)]
-enum End {
-    /// From an index on, oldest first.
-    From(u64),
-    /// From the newest back.
-    Newest,
-}
+pub(super) const COLUMNS: &str =
+    "position, at_ms, kind, run, tool, code, class, host, principal, record, raw, clean";
 
 impl PostgresStore {
     /// Returns the number of entries.
@@ -79,13 +72,7 @@ impl PostgresStore {
     }
 
     async fn find(&self, filter: &Filter, end: End, most: usize) -> Result<Vec<Stored>, PostgresError> {
-        let read = |session: Arc<Session>| async move {
-            let conditions = Conditions::new(filter, end, most);
-            let parameters: Vec<Parameter<'_>> =
-                conditions.values.iter().map(|value| &**value as Parameter<'_>).collect();
-            let rows = session.rows(conditions.sql, &parameters).await?;
-            rows.iter().map(|row| stored(&session, row)).collect()
-        };
+        let read = |session: Arc<Session>| async move { search(&session, filter, end, most).await };
         self.readers().read(read).await
     }
 }
@@ -108,59 +95,6 @@ impl AuditSink for PostgresStore {
     }
 }
 
-/// A statement and its values. Only conditions that are there let an index help.
-struct Conditions<'a> {
-    sql: String,
-    values: Vec<Box<dyn tokio_postgres::types::ToSql + Sync + Send + 'a>>,
-}
-
-impl<'a> Conditions<'a> {
-    fn new(filter: &'a Filter, end: End, most: usize) -> Self {
-        let sql = format!("SELECT {COLUMNS} FROM ringfence.entry WHERE true");
-        let mut conditions = Self { sql, values: Vec::new() };
-        for (condition, text) in [("kind = ", &filter.kind), ("code = ", &filter.code)] {
-            if let Some(text) = text {
-                // PostgreSQL has no text with a NUL, and neither kinds nor codes have one.
-                conditions.add(condition, "", text.replace('\0', "?"));
-            }
-        }
-        for (column, text) in [("run", &filter.run), ("tool", &filter.tool)] {
-            if let Some(text) = text {
-                let condition = format!("{column} IS NOT NULL AND sha256({column}) = sha256(");
-                conditions.add(&condition, ")", text.as_bytes());
-            }
-        }
-        for (condition, time) in [("at_ms >= ", filter.since_ms), ("at_ms < ", filter.until_ms)] {
-            if let Some(time) = time {
-                conditions.add(condition, "", signed(time));
-            }
-        }
-        let order = match end {
-            End::From(index) => {
-                conditions.add("position >= ", "", signed(index));
-                "ASC"
-            }
-            End::Newest => "DESC",
-        };
-        conditions.values.push(Box::new(i64::try_from(most).unwrap_or(i64::MAX)));
-        // Writing to a string does not fail.
-        let number = conditions.values.len();
-        let _written = write!(conditions.sql, " ORDER BY position {order} LIMIT ${number}");
-        conditions
-    }
-
-    fn add(
-        &mut self,
-        before: &str,
-        after: &str,
-        value: impl tokio_postgres::types::ToSql + Sync + Send + 'a,
-    ) {
-        self.values.push(Box::new(value));
-        let number = self.values.len();
-        let _written = write!(self.sql, " AND {before}${number}{after}");
-    }
-}
-
 /// Reads an entry.
 pub(super) fn stored(session: &Session, row: &Row) -> Result<Stored, PostgresError> {
     Ok(Stored {
@@ -170,9 +104,12 @@ pub(super) fn stored(session: &Session, row: &Row) -> Result<Stored, PostgresErr
         run: text(session, row, 3)?,
         tool: text(session, row, 4)?,
         code: get(session, row, 5)?,
-        record: text(session, row, 6)?.unwrap_or_default(),
-        raw: text(session, row, 7)?,
-        clean: text(session, row, 8)?,
+        class: get(session, row, 6)?,
+        host: text(session, row, 7)?,
+        principal: text(session, row, 8)?,
+        record: text(session, row, 9)?.unwrap_or_default(),
+        raw: text(session, row, 10)?,
+        clean: text(session, row, 11)?,
     })
 }
 

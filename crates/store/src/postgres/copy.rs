@@ -27,14 +27,23 @@ type Table = (&'static str, &'static [Kind], &'static str);
 
 /// The tables, each after those that it needs. What was executing in the file's processes is in doubt elsewhere.
 #[rustfmt::skip]
-const TABLES: [Table; 11] = [
+const TABLES: [Table; 12] = [
     (
-        "SELECT position, at_ms, kind, run, tool, code, leaf, record, raw, clean FROM entry ORDER BY position",
-        &[Number, Number, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes],
-        "INSERT INTO ringfence.entry (position, at_ms, kind, run, tool, code, leaf, record, raw, clean)
-         SELECT a, b, convert_from(c, 'UTF8'), d, e, convert_from(f, 'UTF8'), g, h, i, j
+        "SELECT position, at_ms, kind, run, tool, code, leaf, record, raw, clean, class, host, principal
+         FROM entry ORDER BY position",
+        &[Number, Number, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes],
+        "INSERT INTO ringfence.entry
+             (position, at_ms, kind, run, tool, code, leaf, record, raw, clean, class, host, principal, filing)
+         SELECT a, b, convert_from(c, 'UTF8'), d, e, convert_from(f, 'UTF8'), g, h, i, j, convert_from(k, 'UTF8'), l, m, 3
          FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bytea[],
-             $8::bytea[], $9::bytea[], $10::bytea[]) AS t (a, b, c, d, e, f, g, h, i, j)",
+             $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bytea[])
+             AS t (a, b, c, d, e, f, g, h, i, j, k, l, m)",
+    ),
+    (
+        "SELECT block, first_ms, last_ms FROM span",
+        &[Number, Number, Number],
+        "INSERT INTO ringfence.span (block, first_ms, last_ms)
+         SELECT a, b, c FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS t (a, b, c)",
     ),
     (
         "SELECT level, position, hash FROM node",
@@ -85,22 +94,22 @@ const TABLES: [Table; 11] = [
         "SELECT setval('ringfence.fence', greatest(a, (SELECT last_value FROM ringfence.fence))) FROM unnest($1::bigint[]) AS t (a)",
     ),
     (
-        "SELECT name, token, added_us, revoked_us FROM approver",
-        &[Bytes, Bytes, Number, Number],
-        "INSERT INTO ringfence.approver (name, token, added_us, revoked_us)
-         SELECT convert_from(a, 'UTF8'), b, c, d
-         FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[]) AS t (a, b, c, d)",
+        "SELECT name, token, added_us, revoked_us, role FROM approver",
+        &[Bytes, Bytes, Number, Number, Bytes],
+        "INSERT INTO ringfence.approver (name, token, added_us, revoked_us, role)
+         SELECT convert_from(a, 'UTF8'), b, c, d, convert_from(e, 'UTF8')
+         FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[]) AS t (a, b, c, d, e)",
     ),
     (
-        "SELECT id, digest, run, state, body, decided, replaces, asked_us, expires_us, waiter, waiting
+        "SELECT id, digest, run, state, body, decided, replaces, asked_us, expires_us, waiter, waiting, tool
          FROM request ORDER BY ordinal",
-        &[Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Number, Number, Bytes, Number],
+        &[Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Number, Number, Bytes, Number, Bytes],
         "INSERT INTO ringfence.request
-             (id, digest, run, state, document, decided, replaces, asked_us, expires_us, waiter, waiting)
-         SELECT convert_from(a, 'UTF8'), b, c, convert_from(d, 'UTF8'), e, f, convert_from(g, 'UTF8'), h, i, j, k::integer
+             (id, digest, run, state, document, decided, replaces, asked_us, expires_us, waiter, waiting, tool)
+         SELECT convert_from(a, 'UTF8'), b, c, convert_from(d, 'UTF8'), e, f, convert_from(g, 'UTF8'), h, i, j, k::integer, l
          FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bytea[],
-             $8::bigint[], $9::bigint[], $10::bytea[], $11::bigint[])
-             WITH ORDINALITY AS t (a, b, c, d, e, f, g, h, i, j, k, o) ORDER BY o",
+             $8::bigint[], $9::bigint[], $10::bytea[], $11::bigint[], $12::bytea[])
+             WITH ORDINALITY AS t (a, b, c, d, e, f, g, h, i, j, k, l, o) ORDER BY o",
     ),
     (
         "SELECT request.id, channel, next_us, attempts, told FROM notice JOIN request ON request.ordinal = notice.request",
@@ -167,7 +176,7 @@ pub async fn copy(from: &SqliteStore, to: &PostgresStore) -> Result<Copied, Data
         true => PostgresError::Unsettled { place: Arc::clone(to.place()), why: error.to_string() },
         false => error,
     })?;
-    let [entries, _, _, checkpoints, _, values, keys, _, approvers, requests, _] = rows;
+    let [entries, _, _, _, checkpoints, _, values, keys, _, approvers, requests, _] = rows;
     Ok(Copied { entries, checkpoints, values, keys, approvers, requests })
 }
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use ringfence::audit::ProofFile;
-use ringfence::audit::{Checkpoint, Note, SignerKey, TrustedLog, Verified};
+use ringfence::audit::{
+    Checkpoint, Filter, Note, Progress, ProofFile, SignerKey, Stored, TrustedLog, Verified,
+};
 
 use super::PostgresStore;
 use crate::database::{Answer, Database};
-use crate::entry::{Filter, Stored};
 
 impl Database for PostgresStore {
     fn describe(&self) -> String {
@@ -44,8 +44,9 @@ impl Database for PostgresStore {
         log: &'a TrustedLog,
         tail: u64,
         trusted: Option<&'a Checkpoint>,
+        progress: &'a Progress,
     ) -> Answer<'a, Verified> {
-        async move { Ok(Self::verify(self, log, tail, trusted).await?) }.boxed()
+        async move { Ok(Self::verify(self, log, tail, trusted, progress).await?) }.boxed()
     }
 
     fn prove<'a>(&'a self, index: u64, note: &'a Note, log: &'a TrustedLog) -> Answer<'a, ProofFile> {

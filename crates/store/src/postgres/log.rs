@@ -13,11 +13,19 @@ use super::session::{Parameter, Session};
 /// The largest record and the largest output that are kept; nothing larger could be verified.
 const LIMIT: usize = 64 << 20;
 
-/// Appends entries, all in one statement.
-pub(super) const INSERT_ENTRIES: &str = "INSERT INTO ringfence.entry
-    (position, at_ms, kind, run, tool, code, leaf, record, raw, clean)
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[], $6::text[],
-        $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[])";
+/// Appends entries and the times of their blocks, all in one statement.
+pub(super) const INSERT_ENTRIES: &str = "WITH widened AS (
+        INSERT INTO ringfence.span AS s (block, first_ms, last_ms)
+        SELECT position >> 10, min(at_ms), max(at_ms)
+        FROM unnest($1::bigint[], $2::bigint[]) AS t (position, at_ms) GROUP BY 1
+        ON CONFLICT (block) DO UPDATE SET
+            first_ms = least(s.first_ms, excluded.first_ms), last_ms = greatest(s.last_ms, excluded.last_ms)
+            WHERE excluded.first_ms < s.first_ms OR excluded.last_ms > s.last_ms
+    )
+    INSERT INTO ringfence.entry
+    (position, at_ms, kind, run, tool, code, leaf, record, raw, clean, class, host, principal, filing)
+    SELECT t.*, 3 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[], $6::text[],
+        $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::text[], $12::bytea[], $13::bytea[]) AS t";
 /// Keeps the nodes that entries completed.
 pub(super) const INSERT_NODES: &str = "INSERT INTO ringfence.node (level, position, hash)
     SELECT * FROM unnest($1::integer[], $2::bigint[], $3::bytea[])";
@@ -66,6 +74,9 @@ pub(super) struct Entries<'a> {
     pub(super) records: Vec<&'a [u8]>,
     pub(super) raws: Vec<Option<&'a [u8]>>,
     pub(super) cleans: Vec<Option<&'a [u8]>>,
+    pub(super) classes: Vec<Option<&'a str>>,
+    pub(super) hosts: Vec<Option<&'a [u8]>>,
+    pub(super) principals: Vec<Option<&'a [u8]>>,
 }
 
 /// Nodes by columns.
@@ -79,10 +90,11 @@ pub(super) struct Nodes {
 impl<'a> Entries<'a> {
     /// Returns the columns in the order of [`INSERT_ENTRIES`].
     #[rustfmt::skip]
-    pub(super) fn parameters(&self) -> [Parameter<'_>; 10] {
+    pub(super) fn parameters(&self) -> [Parameter<'_>; 13] {
         [
             &self.positions, &self.times, &self.kinds, &self.runs, &self.tools,
             &self.codes, &self.leaves, &self.records, &self.raws, &self.cleans,
+            &self.classes, &self.hosts, &self.principals,
         ]
     }
 
@@ -98,6 +110,9 @@ impl<'a> Entries<'a> {
         self.records.push(line.record.as_bytes());
         self.raws.push(line.raw.as_deref().map(str::as_bytes));
         self.cleans.push(line.clean.as_deref().map(str::as_bytes));
+        self.classes.push(line.class.map(ringfence::policy::SafetyClass::as_str));
+        self.hosts.push(line.host.as_deref().map(str::as_bytes));
+        self.principals.push(line.principal.as_deref().map(str::as_bytes));
         frontier.append_with(*leaf, |node| {
             nodes.levels.push(i32::try_from(node.id.level()).unwrap_or(i32::MAX));
             nodes.positions.push(signed(node.id.index()));

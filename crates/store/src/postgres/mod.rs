@@ -26,6 +26,7 @@ mod random;
 mod request;
 mod schema;
 mod seal;
+mod search;
 mod session;
 mod target;
 mod tls;
@@ -108,7 +109,7 @@ impl PostgresStore {
     pub async fn connect_with(url: &str, options: PostgresOptions) -> Result<Self, PostgresError> {
         let target = Arc::new(Target::parse(url, options.connect)?);
         let session = Session::open(&target, &options).await?;
-        schema::migrate(&session).await?;
+        schema::migrate(&session, &target, &options).await?;
         session.batch(verify::SNAPSHOT).await?;
         let known = Arc::new(Known::new(log::frontier(&session).await?));
         session.batch("COMMIT").await?;

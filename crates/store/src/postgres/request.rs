@@ -44,11 +44,11 @@ pub(super) async fn insert(
     waiter: Option<&[u8]>,
 ) -> Result<(), PostgresError> {
     let sql = "INSERT INTO ringfence.request
-        (id, digest, run, state, document, decided, replaces, asked_us, expires_us, waiter, waiting)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN $10::bytea IS NULL THEN 0 ELSE 1 END)";
+        (id, digest, run, state, document, decided, replaces, asked_us, expires_us, waiter, waiting, tool)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN $10::bytea IS NULL THEN 0 ELSE 1 END, $11)";
     let document = json(&filed.request)?;
     let decided = json(&filed.decided)?;
-    let parameters: [Parameter<'_>; 10] = [
+    let parameters: [Parameter<'_>; 11] = [
         &filed.id,
         &filed.request.digest.as_bytes(),
         &filed.request.run.as_bytes(),
@@ -59,6 +59,7 @@ pub(super) async fn insert(
         &micros(filed.asked),
         &micros(filed.expires),
         &waiter,
+        &filed.request.tool.as_str().as_bytes(),
     ];
     session.execute(sql, &parameters).await.map(drop)
 }

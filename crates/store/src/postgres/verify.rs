@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::TryStreamExt as _;
-use ringfence::audit::{Checkpoint, Columns, Hash, Node, TrustedLog, Verification, Verified};
+use ringfence::audit::{Checkpoint, Columns, Hash, Node, Progress, TrustedLog, Verification, Verified};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
@@ -35,7 +35,7 @@ impl PostgresStore {
     /// filed under, their outputs, the inner nodes, the frontier and the kept checkpoints.
     ///
     /// `tail` is how many entries at the end may be without a signed checkpoint, and `trusted` a checkpoint that was
-    /// kept elsewhere.
+    /// kept elsewhere. `progress` counts entries.
     ///
     /// # Errors
     ///
@@ -45,6 +45,7 @@ impl PostgresStore {
         log: &TrustedLog,
         tail: u64,
         trusted: Option<&Checkpoint>,
+        progress: &Progress,
     ) -> Result<Verified, PostgresError> {
         let read = |session: Arc<Session>| async move {
             session.batch(SNAPSHOT).await?;
@@ -54,6 +55,7 @@ impl PostgresStore {
             }
             let frontier = log::claimed_frontier(&session).await?;
             verification.frontier(&frontier);
+            progress.begin(frontier.size());
             let mut notes = Some(Place::FIRST);
             let mut from = Some(i64::MIN);
             while let Some(position) = from {
@@ -62,7 +64,7 @@ impl PostgresStore {
                 while let Some(place) = notes.filter(|place| place.size <= signed(until)) {
                     notes = checkpoints(&session, &mut verification, place).await?;
                 }
-                from = records(&session, &mut verification, position).await?;
+                from = records(&session, &mut verification, position, progress).await?;
             }
             while let Some(place) = notes {
                 notes = checkpoints(&session, &mut verification, place).await?;
@@ -110,8 +112,12 @@ async fn records(
     session: &Session,
     verification: &mut Verification<'_>,
     from: i64,
+    progress: &Progress,
 ) -> Result<Option<i64>, PostgresError> {
-    let sql = "SELECT position, leaf, record, raw, clean, at_ms, kind, run, tool, code FROM ringfence.entry
+    let sql =
+        "SELECT position, leaf, record, raw, clean, at_ms, kind, run, tool, code, class, host, principal,
+            coalesce(s.first_ms <= at_ms AND at_ms <= s.last_ms, false)
+        FROM ringfence.entry LEFT JOIN ringfence.span AS s ON s.block = position >> 10
         WHERE position >= $1 ORDER BY position LIMIT $2";
     let mut nodes = nodes(session, verification.seen()).await?;
     let mut finished = Vec::new();
@@ -124,6 +130,7 @@ async fn records(
     while let Some(row) = session.wait(rows.try_next()).await? {
         let position: i64 = get(session, &row, 0)?;
         record(session, verification, &row, &mut finished)?;
+        progress.reach(verification.seen());
         for node in finished.drain(..) {
             let stored = nodes.remove(&(node.id.level(), node.id.index()));
             if stored.flatten() != Some(node.hash) {
@@ -158,8 +165,14 @@ fn record(
         run: text(7)?,
         tool: text(8)?,
         code: get::<Option<&str>>(session, row, 9)?.map(Cow::Borrowed),
+        class: get::<Option<&str>>(session, row, 10)?.map(Cow::Borrowed),
+        host: text(11)?,
+        principal: text(12)?,
     };
     verification.columns(index, record, &columns);
+    if !get::<bool>(session, row, 13)? {
+        verification.unlisted(index);
+    }
     let (raw, clean): (Option<&[u8]>, Option<&[u8]>) = (get(session, row, 3)?, get(session, row, 4)?);
     if raw.is_some() || clean.is_some() {
         verification.outputs(index, record, raw, clean);

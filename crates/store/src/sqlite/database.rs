@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use ringfence::audit::{Checkpoint, Note, ProofFile, SignerKey, TrustedLog, Verified};
+use ringfence::audit::{
+    Checkpoint, Filter, Note, Progress, ProofFile, SignerKey, Stored, TrustedLog, Verified,
+};
 
 use super::SqliteStore;
 use super::error::SqliteError;
 use super::log;
 use crate::database::{Answer, Database};
-use crate::entry::{Filter, Stored};
 
 impl Database for SqliteStore {
     fn describe(&self) -> String {
@@ -54,9 +55,10 @@ impl Database for SqliteStore {
         log: &'a TrustedLog,
         tail: u64,
         trusted: Option<&'a Checkpoint>,
+        progress: &'a Progress,
     ) -> Answer<'a, Verified> {
-        let (log, trusted) = (log.clone(), trusted.cloned());
-        self.asking(move |store| store.verify(&log, tail, trusted.as_ref()))
+        let (log, trusted, progress) = (log.clone(), trusted.cloned(), progress.clone());
+        self.asking(move |store| store.verify(&log, tail, trusted.as_ref(), &progress))
     }
 
     fn prove<'a>(&'a self, index: u64, note: &'a Note, log: &'a TrustedLog) -> Answer<'a, ProofFile> {

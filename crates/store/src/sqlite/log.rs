@@ -2,6 +2,7 @@
 //!
 //! INVARIANT: the frontier in its row has as many leaves as there are positions, and its hashes are the stored ones.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -41,19 +42,47 @@ impl Line {
     }
 }
 
-/// Appends one line, and the nodes that it completes.
+/// The times of the entries that are appended in a turn, by the blocks that they are in.
+#[derive(Default)]
+pub(super) struct Spans(BTreeMap<u64, (i64, i64)>);
+
+impl Spans {
+    fn add(&mut self, position: u64, at: i64) {
+        let (first, last) = self.0.entry(position >> 10).or_insert((at, at));
+        *first = at.min(*first);
+        *last = at.max(*last);
+    }
+
+    /// Keeps them.
+    pub(super) fn keep(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        let mut widen = transaction.prepare_cached(
+            "INSERT INTO span (block, first_ms, last_ms) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE
+             SET first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms)
+             WHERE excluded.first_ms < first_ms OR excluded.last_ms > last_ms",
+        )?;
+        for (block, (first, last)) in &self.0 {
+            widen.execute((block, first, last))?;
+        }
+        Ok(())
+    }
+}
+
+/// Appends one line, and the nodes that it completes. Its time is to be kept in the same transaction.
 pub(super) fn append(
     transaction: &Transaction<'_>,
     frontier: &mut Frontier,
+    spans: &mut Spans,
     Line { line, leaf }: &Line,
 ) -> rusqlite::Result<()> {
     let mut insert = transaction.prepare_cached(
-        "INSERT INTO entry (position, at_ms, kind, run, tool, code, leaf, record, raw, clean)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO entry
+             (position, at_ms, kind, run, tool, code, leaf, record, raw, clean, class, host, principal)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?;
+    let (position, at) = (frontier.size(), i64::try_from(line.at).unwrap_or(i64::MAX));
     insert.execute((
-        frontier.size(),
-        i64::try_from(line.at).unwrap_or(i64::MAX),
+        position,
+        at,
         line.kind,
         line.run.as_deref(),
         line.tool.as_deref(),
@@ -62,7 +91,11 @@ pub(super) fn append(
         &line.record,
         &line.raw,
         &line.clean,
+        line.class.map(ringfence::policy::SafetyClass::as_str),
+        line.host.as_deref(),
+        line.principal.as_deref(),
     ))?;
+    spans.add(position, at);
     let mut insert =
         transaction.prepare_cached("INSERT INTO node (level, position, hash) VALUES (?1, ?2, ?3)")?;
     for node in frontier.append(*leaf) {
@@ -194,8 +227,19 @@ mod tests {
         ];
         for (record, raw, clean, kept) in cases {
             let record = "x".repeat(record);
-            let line =
-                AuditLine { kind: "call", at: 0, run: None, tool: None, code: None, record, raw, clean };
+            let line = AuditLine {
+                kind: "call",
+                at: 0,
+                run: None,
+                tool: None,
+                code: None,
+                class: None,
+                host: None,
+                principal: None,
+                record,
+                raw,
+                clean,
+            };
             assert_eq!(Line::new(line).is_ok(), kept);
         }
     }

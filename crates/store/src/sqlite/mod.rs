@@ -22,6 +22,7 @@ mod patience;
 mod pool;
 mod schema;
 mod seal;
+mod search;
 mod sweep;
 mod time;
 mod turn;

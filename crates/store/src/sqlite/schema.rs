@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use ringfence::audit::Columns;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::SqliteError;
 use super::{file, patience};
@@ -12,7 +13,21 @@ use super::{file, patience};
 /// `RFNC`: how a database of ringfence is told from others.
 const APPLICATION: i64 = 0x5246_4e43;
 /// One step for each version; a step once released never changes.
-const STEPS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const STEPS: [Step; 3] = [
+    Step::Tables(include_str!("schema/1.sql")),
+    Step::Tables(include_str!("schema/2.sql")),
+    Step::Fill { before: include_str!("schema/3.sql"), after: include_str!("schema/3_filled.sql") },
+];
+/// How many entries are filled in at a time, so that memory stays flat.
+const FILLED: i64 = 1_000;
+
+/// What brings the tables from one version to the next.
+enum Step {
+    /// Statements, then the columns of entries are filled in from their records, then more statements.
+    Fill { before: &'static str, after: &'static str },
+    /// Statements.
+    Tables(&'static str),
+}
 
 /// Says whether a file that is there has the tables of this program. The lock must be held.
 pub(super) fn is_current(path: &Path) -> Result<bool, SqliteError> {
@@ -94,11 +109,40 @@ fn set_up(connection: &Connection) -> rusqlite::Result<()> {
 fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for step in STEPS.iter().skip(usize::try_from(version).unwrap_or(usize::MAX)) {
-        transaction.execute_batch(step)?;
+        match step {
+            Step::Tables(sql) => transaction.execute_batch(sql)?,
+            Step::Fill { before, after } => {
+                transaction.execute_batch(before)?;
+                fill(&transaction)?;
+                transaction.execute_batch(after)?;
+            }
+        }
     }
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", newest())?;
     transaction.commit()
+}
+
+/// Fills in by what entries are found. What is no record says nothing, which a verification finds.
+fn fill(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let mut select = transaction.prepare(
+        "SELECT position, CAST(record AS BLOB) FROM entry WHERE position >= ?1 ORDER BY position LIMIT ?2",
+    )?;
+    let mut update =
+        transaction.prepare("UPDATE entry SET class = ?2, host = ?3, principal = ?4 WHERE position = ?1")?;
+    let mut next = Some(i64::MIN);
+    while let Some(from) = next {
+        let page = select.query_map((from, FILLED), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let page = page.collect::<rusqlite::Result<Vec<(i64, Vec<u8>)>>>()?;
+        next = page.last().and_then(|(position, _)| position.checked_add(1));
+        for (position, record) in &page {
+            let Some(columns) = Columns::read(record) else { continue };
+            if columns.class.is_some() || columns.host.is_some() || columns.principal.is_some() {
+                update.execute((position, columns.class, columns.host, columns.principal))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn newest() -> i64 {

@@ -9,7 +9,7 @@ use rusqlite::Transaction;
 
 use super::error::SqliteError;
 use super::instance;
-use super::log::{self, Line};
+use super::log::{self, Line, Spans};
 
 /// A transaction under way.
 ///
@@ -23,6 +23,8 @@ pub(super) struct Turn<'a> {
     /// Where it stands. It is read when it is first needed, since other processes write to the log too.
     frontier: Option<Frontier>,
     appended: bool,
+    /// The times of what was appended.
+    spans: Spans,
     /// Something was dropped that must not stay in the write-ahead log either.
     forgot: bool,
     now: Duration,
@@ -38,13 +40,22 @@ pub(super) struct End {
 
 impl<'a> Turn<'a> {
     /// Starts without changes.
-    pub(super) const fn new(
+    pub(super) fn new(
         transaction: &'a Transaction<'a>,
         path: &'a Path,
         last: &'a Frontier,
         now: Duration,
     ) -> Self {
-        Self { transaction, path, last, frontier: None, appended: false, forgot: false, now }
+        Self {
+            transaction,
+            path,
+            last,
+            frontier: None,
+            appended: false,
+            spans: Spans::default(),
+            forgot: false,
+            now,
+        }
     }
 
     /// Returns the time since 1970.
@@ -69,11 +80,13 @@ impl<'a> Turn<'a> {
     pub(super) fn append(&mut self, lines: &[Line]) -> Result<(), SqliteError> {
         let (transaction, path) = (self.transaction, self.path);
         self.appended = true;
+        let mut spans = std::mem::take(&mut self.spans);
         let frontier = self.known_frontier()?;
         for line in lines {
-            log::append(transaction, frontier, line)
+            log::append(transaction, frontier, &mut spans, line)
                 .map_err(|error| SqliteError::from_sqlite(path, &error))?;
         }
+        self.spans = spans;
         Ok(())
     }
 
@@ -100,7 +113,9 @@ impl<'a> Turn<'a> {
         if self.appended
             && let Some(frontier) = &self.frontier
         {
-            log::keep_frontier(self.transaction, frontier)
+            self.spans
+                .keep(self.transaction)
+                .and_then(|()| log::keep_frontier(self.transaction, frontier))
                 .map_err(|error| SqliteError::from_sqlite(self.path, &error))?;
         }
         Ok(End { frontier: self.frontier, forgot: self.forgot })

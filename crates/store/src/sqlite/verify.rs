@@ -2,7 +2,7 @@
 //!
 //! INVARIANT: memory does not grow with the log: entries, checkpoints and each level of nodes are read side by side.
 
-use ringfence::audit::{Checkpoint, Columns, Hash, Node, TrustedLog, Verification, Verified};
+use ringfence::audit::{Checkpoint, Columns, Hash, Node, Progress, TrustedLog, Verification, Verified};
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Rows, Transaction};
 
@@ -18,7 +18,7 @@ impl SqliteStore {
     /// filed under, their outputs, the inner nodes, the frontier and the kept checkpoints.
     ///
     /// `tail` is how many entries at the end may be without a signed checkpoint, and `trusted` a checkpoint that was
-    /// kept elsewhere.
+    /// kept elsewhere. `progress` counts entries.
     ///
     /// # Errors
     ///
@@ -28,6 +28,7 @@ impl SqliteStore {
         log: &TrustedLog,
         tail: u64,
         trusted: Option<&Checkpoint>,
+        progress: &Progress,
     ) -> Result<Verified, SqliteError> {
         self.0.readers.snapshot(|snapshot| {
             let mut verification = Verification::new(log, tail);
@@ -36,18 +37,27 @@ impl SqliteStore {
             }
             let frontier = log::claimed_frontier(snapshot, self.path())?;
             verification.frontier(&frontier);
-            run(&mut verification, snapshot, frontier.size()).map_err(|error| self.failed(&error))?;
+            progress.begin(frontier.size());
+            run(&mut verification, snapshot, frontier.size(), progress)
+                .map_err(|error| self.failed(&error))?;
             Ok(verification.finish())
         })
     }
 }
 
 /// Hands everything over, each checkpoint before the records pass its size.
-fn run(verification: &mut Verification<'_>, snapshot: &Transaction<'_>, size: u64) -> rusqlite::Result<()> {
+fn run(
+    verification: &mut Verification<'_>,
+    snapshot: &Transaction<'_>,
+    size: u64,
+    progress: &Progress,
+) -> rusqlite::Result<()> {
     let mut notes =
         snapshot.prepare_cached("SELECT CAST(note AS BLOB) FROM checkpoint ORDER BY size, ordinal")?;
     let mut entries = snapshot.prepare_cached(
-        "SELECT position, leaf, record, raw, clean, at_ms, kind, run, tool, code FROM entry ORDER BY position",
+        "SELECT position, leaf, record, raw, clean, at_ms, kind, run, tool, code, class, host, principal,
+             (SELECT first_ms <= at_ms AND at_ms <= last_ms FROM span WHERE block = position >> 10)
+         FROM entry ORDER BY position",
     )?;
     let mut levels = (1..=LEVELS)
         .map(|_| snapshot.prepare("SELECT position, hash FROM node WHERE level = ?1 ORDER BY position"))
@@ -69,6 +79,7 @@ fn run(verification: &mut Verification<'_>, snapshot: &Transaction<'_>, size: u6
             }
         }
         record(verification, entry, &mut nodes)?;
+        progress.reach(verification.seen());
         for node in nodes.drain(..) {
             let level = usize::try_from(node.id.level()).ok().and_then(|level| level.checked_sub(1));
             if let Some(level) = level.and_then(|level| levels.get_mut(level)) {
@@ -104,8 +115,14 @@ fn record(
         run: text(7)?,
         tool: text(8)?,
         code: text(9)?,
+        class: text(10)?,
+        host: text(11)?,
+        principal: text(12)?,
     };
     verification.columns(index, record, &columns);
+    if entry.get::<_, Option<bool>>(13)? != Some(true) {
+        verification.unlisted(index);
+    }
     let (raw, clean) = (bytes(entry, 3)?, bytes(entry, 4)?);
     if raw.is_some() || clean.is_some() {
         verification.outputs(index, record, raw, clean);

@@ -166,7 +166,7 @@ struct Desk {
     transactions: Arc<AtomicU64>,
     /// The disk was full.
     short: bool,
-    /// What was dropped may still be in the write-ahead log.
+    /// What was dropped may still be in the write-ahead log, or the log is in the way.
     untidy: bool,
 }
 
@@ -218,6 +218,10 @@ impl Desk {
             // There is room again, and it must not all go to the write-ahead log.
             self.short = !self.make_room();
         }
+        if end.is_ok() && log_is_in_the_way(&self.path).unwrap_or(false) {
+            self.untidy = true;
+            self.tidy();
+        }
         if group.len() > 1 && end.as_ref().is_err_and(is_of_one) {
             for mut job in group {
                 let end = self.commit(|turn| job.work(turn));
@@ -238,7 +242,7 @@ impl Desk {
         moved.is_ok_and(|(all, moved)| all == moved)
     }
 
-    /// Empties the write-ahead log of what was dropped, unless somebody reads or writes: nobody is kept waiting for it.
+    /// Empties the write-ahead log of what was dropped and gives its room back, unless somebody reads or writes: nobody is kept waiting for it.
     fn tidy(&mut self) {
         if !self.untidy {
             return;
@@ -272,6 +276,16 @@ impl Desk {
         }
         Ok(found)
     }
+}
+
+/// Says whether the write-ahead log takes the room that the database needs when the log is moved into it: as much as the log holds, at
+/// most. Once the disk is full of the log, neither can go on.
+fn log_is_in_the_way(path: &Path) -> std::io::Result<bool> {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    let log = std::fs::metadata(name)?.len();
+    let disk = rustix::fs::statvfs(path)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize) < log)
 }
 
 /// Says whether one job may be to blame for an error; the others need not suffer for it.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ringfence::audit::{ApprovalStep, SignerKey, TrustedLog};
-use ringfence::{AuditEntry, AuditSink, Call, Registry, Run, tool};
+use ringfence::audit::{
+    ApprovalStep, ApproverChange, ConsoleStep, KeySettlement, ServerStep, SignerKey, TrustedLog,
+};
+use ringfence::{ApproverName, AuditEntry, AuditSink, Call, Fence, Registry, Role, Run, tool};
 use serde_json::json;
 
 /// The name of the log.
@@ -40,6 +42,60 @@ pub(crate) async fn append(sink: &dyn AuditSink, run: &str, calls: std::ops::Ran
     for call in calls {
         sink.append(&[AuditEntry::Approval(&step(run, call))]).await.unwrap();
     }
+}
+
+/// Appends one entry of each kind that is filed under a host or a person: a server's connection, a console step, a
+/// settlement, an approver who came and went, and what people said to a call. Their times run backwards.
+pub(crate) async fn variety(sink: &dyn AuditSink) {
+    let at = |number: u64| Duration::from_millis(2_000 - number);
+    let server = |number, step, about| ServerStep {
+        at: at(number),
+        run: "run-2".into(),
+        manifest: None,
+        server: "weather".into(),
+        step,
+        about,
+    };
+    let reached = server(0, "connection", json!({"host": "api.example", "port": 443, "verdict": "done"}));
+    let ended = server(1, "ended", json!({"host": "not.one"}));
+    let odd = server(2, "connection", json!("host"));
+    let console =
+        |number, action, about| ConsoleStep { at: at(number), principal: "ada".into(), action, about };
+    let (login, looked) =
+        (console(3, "login", json!({})), console(4, "looked_at_raw", json!({"index": 7, "host": "x"})));
+    let settled = KeySettlement {
+        at: at(5),
+        scope: "pay".into(),
+        key: "key".into(),
+        fence: Fence(1),
+        run: "run-3".into(),
+        settled: "failed",
+        by: "bob".into(),
+        reason: "seen".into(),
+    };
+    let name: ApproverName = "ada".parse().unwrap();
+    let added = ApproverChange { at: at(6), name: name.clone(), change: "added", role: Some(Role::Admin) };
+    let revoked = ApproverChange { at: at(7), name, change: "revoked", role: None };
+    let said = |number: u64, step, by: &[&str]| ApprovalStep {
+        at: at(number),
+        step,
+        by: by.iter().map(|by| (*by).to_owned()).collect(),
+        ..self::step("run-4", 0)
+    };
+    let (agreed, approved) = (said(8, "agreed", &["bob"]), said(9, "approved", &["ada", "bob"]));
+    let entries = [
+        AuditEntry::Server(&reached),
+        AuditEntry::Server(&ended),
+        AuditEntry::Server(&odd),
+        AuditEntry::Console(&login),
+        AuditEntry::Console(&looked),
+        AuditEntry::Settlement(&settled),
+        AuditEntry::Approver(&added),
+        AuditEntry::Approver(&revoked),
+        AuditEntry::Approval(&agreed),
+        AuditEntry::Approval(&approved),
+    ];
+    sink.append(&entries).await.unwrap();
 }
 
 /// Has a real call recorded, whose output is changed by cleaning: a policy and a call, in this order.

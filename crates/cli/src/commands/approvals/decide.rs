@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use ringfence::policy::{JsonLimits, parse_json};
-use ringfence::{ApproverToken, PersonDecision, RequestState, Word};
+use ringfence::{ApproverToken, PersonDecision, Proof, RequestState, Word};
 use ringfence_store::Database;
 
 use super::list::find;
@@ -19,8 +19,8 @@ pub(super) async fn decide(
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
     let filed = find(store, id).await?;
-    let decision =
-        PersonDecision { id: filed.id, token: token.hash(), word, changed: None, reason: reason.to_owned() };
+    let by = Proof::Token(token.hash());
+    let decision = PersonDecision { id: filed.id, by, word, changed: None, reason: reason.to_owned() };
     said(store, &decision, out).await
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn change(
     }
     let decision = PersonDecision {
         id: filed.id,
-        token: token.hash(),
+        by: Proof::Token(token.hash()),
         word: Word::Change,
         changed: Some(changed),
         reason: reason.to_owned(),

@@ -39,7 +39,7 @@ pub(super) async fn list(
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
     let state = (shown == Shown::Waiting).then_some(RequestState::Open);
-    let filed = store.requests(&RequestFilter { state, run: None, most }).await?;
+    let filed = store.requests(&RequestFilter { state, most, ..RequestFilter::default() }).await?;
     if json {
         for one in &filed {
             writeln!(out, "{}", json_line(&whole(one)))?;

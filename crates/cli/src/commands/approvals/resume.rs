@@ -29,7 +29,7 @@ pub(super) async fn resume(
     refuse_exposed(&loaded, name)?;
     let store = &name.open(Opening::Change).await?;
     let notifier = notifier(&loaded, Arc::clone(store) as _).await?;
-    let registry = durable(loaded, place, store, wait.unwrap_or(expires))?;
+    let registry = durable(loaded, place.held()?, store, wait.unwrap_or(expires))?;
     let reports = telling(&notifier, registry.resume()).await?;
     for report in &reports {
         let told = json!({"tool": &*report.tool, "outcome": report.outcome});

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use ringfence::policy::{Capabilities, JsonLimits, Reach, parse_json, resolve_capabilities};
-use ringfence::{
-    Access, Code, FsError, Grant, HostFiles, Personality, Refusal, Schema, ScopedFs, judge_arguments,
-};
+use ringfence::policy::{Capabilities, JsonLimits, parse_json, resolve_capabilities};
+use ringfence::{Code, Grant, HostFiles, Personality, Refusal, Schema, judge_arguments};
 use serde_json::Value;
 
 use super::question::{Question, Subject, Want};
 use super::{Desk, invalid};
+use crate::desk::judge_reach;
 
 impl Desk<'_> {
     /// Judges a question.
@@ -77,24 +76,6 @@ impl Desk<'_> {
             files: files.clone(),
         })
     }
-}
-
-/// Judges a reach: paths on the real file system as the handle would, the rest by name.
-fn judge_reach(grant: &Grant, reach: &Reach, files: &HostFiles, cwd: Option<&Path>) -> Result<(), Refusal> {
-    let (access, path) = match reach {
-        Reach::Exists(path) => (Access::Exists, path),
-        Reach::List(path) => (Access::List, path),
-        Reach::Read(path) => (Access::Read, path),
-        Reach::Write(path) => (Access::Write, path),
-        Reach::Binary(_) | Reach::Connect(_) | Reach::Env(_) | Reach::Secret(_) | Reach::Url(_) => {
-            return grant.judge(reach);
-        }
-    };
-    let fs = ScopedFs::new(files, grant.fs.clone().unwrap_or_default(), cwd.map(Path::to_path_buf));
-    fs.check(access, path).map_err(|error| match error {
-        FsError::Refused(refusal) => refusal,
-        failed => Refusal::new(failed.code(), failed.to_string()),
-    })
 }
 
 struct Judged {

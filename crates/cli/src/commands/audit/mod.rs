@@ -9,7 +9,7 @@ mod verify;
 use std::io::Write;
 use std::path::PathBuf;
 
-use ringfence::audit::{TrustedLog, VerifierKey};
+use ringfence::audit::{Progress, TrustedLog, VerifierKey};
 use ringfence_store::Filter;
 
 use self::push::PushTarget;
@@ -133,7 +133,7 @@ struct TrustArgs {
 
 #[derive(Debug, clap::Args)]
 struct FilterArgs {
-    /// `approval`, `approver`, `call`, `connection`, `policy` or `settlement`
+    /// `approval`, `approver`, `call`, `connection`, `console`, `policy`, `server` or `settlement`
     #[arg(long)]
     kind: Option<String>,
     /// Of this run
@@ -145,6 +145,15 @@ struct FilterArgs {
     /// With this code, such as `HOST_NOT_ALLOWED`
     #[arg(long)]
     code: Option<String>,
+    /// Calls of tools of this class: `read`, `write`, `network`, `financial` or `privileged`
+    #[arg(long)]
+    class: Option<String>,
+    /// Connections to this host
+    #[arg(long)]
+    host: Option<String>,
+    /// What this person did, or calls that were proposed under this name
+    #[arg(long, value_name = "NAME")]
+    principal: Option<String>,
     /// From this moment on: `2026-11-15T12:00:00Z`, or `2h` for two hours ago
     #[arg(long, value_name = "TIME")]
     since: Option<Moment>,
@@ -193,7 +202,7 @@ pub(crate) fn run(args: &AuditArgs, place: &Place, out: &mut dyn Write) -> Resul
                 let log = trust.log()?;
                 let trusted = checkpoint.as_deref().map(|path| verify::checkpoint(path, &log)).transpose()?;
                 let store = open(Opening::Read).await?;
-                let verified = store.verify(&log, *unsigned, trusted.as_ref()).await?;
+                let verified = store.verify(&log, *unsigned, trusted.as_ref(), &Progress::default()).await?;
                 verify::tell(&verified, *json, out)
             }
         }
@@ -218,8 +227,12 @@ impl FilterArgs {
             run: self.run.clone(),
             tool: self.tool.clone(),
             code: self.code.clone(),
+            class: self.class.clone(),
+            host: self.host.clone(),
+            principal: self.principal.clone(),
             since_ms: self.since.map(Moment::millis),
             until_ms: self.until.map(Moment::millis),
+            ..Filter::default()
         }
     }
 }

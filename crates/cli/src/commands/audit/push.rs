@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use ringfence::egress::{Client, Request, Scope};
 use ringfence::policy::{
-    BinarySet, Grant, Host, HostPattern, HostSet, Limits, NetworkCeiling, NetworkGrant, Private, Span,
-    is_public,
+    Assurance, BinarySet, Grant, Host, HostPattern, HostSet, Limits, NetworkCeiling, NetworkGrant, Private,
+    Span, is_public,
 };
 use ringfence::{Launch, Launcher as _, SandboxLauncher};
 
@@ -123,6 +123,8 @@ async fn command(program: &str, note: &str) -> Result<(), String> {
     let sandbox = choose(BackendChoice::Auto, "").map_err(|error| error.to_string())?;
     let granted = BinarySet::new([program]).map_err(|error| error.to_string())?;
     let launch = Launch {
+        image: None,
+        assurance: Assurance::Claimed,
         binary: program.to_owned(),
         arguments: Vec::new(),
         cwd: None,

@@ -19,7 +19,8 @@ pub(super) async fn after_asking(
     run: &str,
     store: &dyn Database,
 ) -> Option<String> {
-    let filter = RequestFilter { state: Some(RequestState::Open), run: Some(run.to_owned()), most: 0 };
+    let state = Some(RequestState::Open);
+    let filter = RequestFilter { state, run: Some(run.to_owned()), ..RequestFilter::default() };
     let open = ApprovalStore::requests(store, &filter).await.ok()?;
     let filed = open.into_iter().find(|filed| filed.request.tool.as_str() == args.tool)?;
     let (id, flag) = (&filed.id, store_flag(args));

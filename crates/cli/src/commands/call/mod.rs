@@ -3,7 +3,7 @@
 mod advice;
 
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use crate::time::Age;
 /// the tool failed, 2 when the tool or its arguments are wrong, 3 when the call was refused.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CallArgs {
-    /// The tool
+    /// The tool; or a component, as `plugin.wasm`, which is then the only tool, under the toolbox's personality if there is one
     tool: String,
     /// The arguments as JSON; `-` reads them from standard input
     #[arg(default_value = "{}")]
@@ -108,7 +108,18 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
     }
     let run_id = args.run.clone().unwrap_or_else(|| format!("cli-{}", std::process::id()));
     let (report, advice) = runtime.block_on(async {
-        let loaded = place.load()?.sound()?;
+        let loaded = match args.component() {
+            Some(file) => place.load_component(file)?.sound()?,
+            None => place.load()?.sound()?,
+        };
+        let held = match args.component() {
+            Some(file) => place.held_beside(file)?,
+            None => place.held()?,
+        };
+        let tool = match (args.component(), loaded.declarations.first()) {
+            (Some(_), Some(own)) => own.name.to_string(),
+            _ => args.tool.clone(),
+        };
         let audit = args.audit.as_deref().map(AuditFile::open).transpose()?;
         let store = match &name {
             Some(name) => {
@@ -123,8 +134,8 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
             None => None,
         };
         let registry = match &store {
-            Some(store) => durable(loaded, place, store, wait.unwrap_or_default())?,
-            None => loaded.registry(place.held()?, None, |builder| match audit {
+            Some(store) => durable(loaded, held, store, wait.unwrap_or_default())?,
+            None => loaded.registry(held, None, |builder| match audit {
                 Some(audit) => builder.audit(Arc::new(audit)),
                 None => builder,
             })?,
@@ -135,7 +146,7 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
             run = run.in_directory(directory);
         }
         let run = run.start();
-        let called = registry.call(&run, args.call(arguments));
+        let called = registry.call(&run, args.call(&tool, arguments));
         // Whoever ends us gives the call up, and nobody is to go on with it; a process that dies without a word is another matter.
         let report = match &notifier {
             Some(notifier) => telling(notifier, unless_interrupted(called, &run)).await,
@@ -187,7 +198,7 @@ pub(crate) async fn unless_interrupted<T>(called: impl Future<Output = T>, run: 
 /// Registers the tools of a toolbox over a store: audit, storage, idempotency keys, and people who are waited for.
 pub(crate) fn durable(
     loaded: crate::load::Loaded,
-    place: &Place,
+    held: crate::held::Held,
     store: &Arc<dyn Database>,
     wait: Duration,
 ) -> Result<Registry, CommandError> {
@@ -195,7 +206,7 @@ pub(crate) fn durable(
     let configure = |builder: RegistryBuilder| {
         builder.audit(Arc::clone(store) as _).idempotency(Arc::clone(store) as _).approver(Arc::new(approver))
     };
-    loaded.registry(place.held()?, Some(Arc::clone(store)), configure)
+    loaded.registry(held, Some(Arc::clone(store)), configure)
 }
 
 /// Asks people through the store; what they are asked expires when the personality says so.
@@ -208,8 +219,14 @@ fn approver(personality: &Personality, store: &Arc<dyn Database>, wait: Duration
 }
 
 impl CallArgs {
-    fn call(&self, arguments: serde_json::Value) -> Call {
-        let mut call = Call::new(self.tool.as_str(), arguments).asked_by(match self.asked_by {
+    /// Returns the component that is called, where it is one and not a tool of the toolbox.
+    fn component(&self) -> Option<&Path> {
+        let path = Path::new(&self.tool);
+        path.extension().is_some_and(|extension| extension == "wasm").then_some(path)
+    }
+
+    fn call(&self, tool: &str, arguments: serde_json::Value) -> Call {
+        let mut call = Call::new(tool, arguments).asked_by(match self.asked_by {
             AskedBy::Code => Asker::Code,
             AskedBy::Model => Asker::Model,
         });

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use ringfence::policy::{Places, Toolbox, Variables};
+use ringfence::policy::{NoFiles, Places, Toolbox, Variables};
 use ringfence::{Backends, HostFiles, MemoryAudit, Outcome, Refusal, Registry, Report, Run, declared_tool};
 
 use crate::error::{CommandError, Exit};
@@ -79,8 +79,7 @@ impl Stage {
         let input = |message: String| CommandError::Input { message, hint: None };
         let variables = Variables { workspace: Some(workspace.to_path_buf()), ..Variables::default() };
         let toolbox = Toolbox::from_toml(POLICY).map_err(|error| input(error.to_string()))?;
-        let (declarations, gaps) =
-            toolbox.declarations(&variables, |file| Err(format!("`{file}` is not here")));
+        let (declarations, gaps) = toolbox.declarations(&variables, NoFiles);
         if let Some(gap) = gaps.first() {
             return Err(input(format!("tool `{}`: {}", gap.tool, gap.message)));
         }

@@ -15,7 +15,8 @@ use sha2::{Digest as _, Sha256};
 use super::{MadeArgs, input};
 use crate::book::Book;
 use crate::error::CommandError;
-use crate::load::{Place, read_schema, read_text};
+use crate::load::{Place, read_text};
+use crate::runtimes::PolicyFiles;
 
 /// The largest program whose digest is taken.
 const MAX_PROGRAM: u64 = 1 << 30;
@@ -31,9 +32,8 @@ pub(super) fn manifest(
     let text = loaded.text();
     let toolbox = if is_json { Toolbox::from_json(text) } else { Toolbox::from_toml(text) };
     let toolbox = toolbox.map_err(|error| input(error.to_string()))?;
-    let base = place.policy.parent().unwrap_or(Path::new("")).to_path_buf();
     // What is wrong was told above; here variables stay as they are written.
-    let (tools, gaps) = toolbox.written_declarations(|file| read_schema(&base, file));
+    let (tools, gaps) = toolbox.written_declarations(&mut PolicyFiles::beside(&place.policy));
     if let Some(gap) = gaps.first() {
         return Err(input(format!("tool `{}`: {}", gap.tool, gap.message)));
     }
@@ -89,7 +89,11 @@ fn named(tools: &[Declaration], servers: &[ServerEntry]) -> BTreeSet<String> {
     }
     let commands = tools.iter().filter_map(|tool| match &tool.runtime {
         Runtime::Command(command) => command.first(),
-        Runtime::Builtin(_) | Runtime::Native | Runtime::Server { .. } => None,
+        Runtime::Builtin(_)
+        | Runtime::Container { .. }
+        | Runtime::Native
+        | Runtime::Server { .. }
+        | Runtime::Wasm { .. } => None,
     });
     names.extend(commands.chain(servers.iter().filter_map(|server| server.command.first())).cloned());
     names
@@ -99,7 +103,11 @@ fn named(tools: &[Declaration], servers: &[ServerEntry]) -> BTreeSet<String> {
 fn recorded_names(manifest: &Manifest) -> BTreeSet<String> {
     let tools = manifest.tools.values().filter_map(|tool| match &tool.runtime {
         RuntimeRecord::Command { binaries, .. } => Some(binaries),
-        RuntimeRecord::Builtin { .. } | RuntimeRecord::Native | RuntimeRecord::Server { .. } => None,
+        RuntimeRecord::Builtin { .. }
+        | RuntimeRecord::Container { .. }
+        | RuntimeRecord::Native
+        | RuntimeRecord::Server { .. }
+        | RuntimeRecord::Wasm { .. } => None,
     });
     let servers = manifest.servers.values().map(|server| &server.binaries);
     tools.chain(servers).flat_map(BTreeMap::keys).cloned().collect()

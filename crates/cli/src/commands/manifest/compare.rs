@@ -6,12 +6,13 @@ use std::path::Path;
 use ringfence::audit::VerifierKey;
 use ringfence::policy::Places;
 use ringfence::policy::manifest::diff::{self, Change, ChangeCode, Drift, Subject};
-use ringfence::policy::manifest::{DefaultLimits, Manifest, ManifestError, Outside};
+use ringfence::policy::manifest::{Manifest, ManifestError};
 use ringfence::policy::report::{Colour, FilePlace, Finding, Format, Level, Report};
 use serde_json::json;
 
 use super::git::Repository;
 use super::lock::{Lockfile, Read, parse};
+use super::proposal::{Proposal, nothing};
 use super::{MadeArgs, VerifyArgs, build, seal};
 use crate::error::{CommandError, Exit};
 use crate::load::{Place, read_text};
@@ -103,14 +104,10 @@ pub(super) fn accept(
     place: &Place,
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
-    let lock = Lockfile::beside(place);
-    let before = if lock.is_there()? { Some(lock.try_read()?) } else { None };
-    let recorded = match &before {
-        Some(Read::Sound(manifest)) => Some(&**manifest),
-        Some(Read::Unsound(_)) | None => None,
-    };
-    let now = build::manifest(place, made, recorded)?;
-    if recorded.is_some_and(|before| *before == now) && key.is_none() {
+    let proposal = Proposal::made(place, made)?;
+    let is_same = proposal.accepted().is_some_and(|before| *before == proposal.now);
+    let Proposal { lock, before, now } = proposal;
+    if is_same && key.is_none() {
         writeln!(out, "{}: nothing has changed", lock.path.display())?;
         return Ok(Exit::Done);
     }
@@ -146,22 +143,6 @@ pub(super) fn accept(
         }
     }
     lock.write(&now, key, out)
-}
-
-/// Returns the manifest that nothing is in: what is compared with where nobody has agreed to anything.
-fn nothing() -> Result<Manifest, CommandError> {
-    let none = std::collections::BTreeMap::new();
-    Manifest::new(&ringfence::policy::manifest::Sources {
-        personality: &ringfence::Personality::default(),
-        tools: &[],
-        servers: &[],
-        binaries: &none,
-        definitions: &std::collections::BTreeMap::new(),
-        lint: &std::collections::BTreeMap::new(),
-        defaults: DefaultLimits::default(),
-        outside: Outside::default(),
-    })
-    .map_err(|error| super::input(error.to_string()))
 }
 
 /// Finds what was agreed to: a file, or the manifest of a revision.
@@ -219,12 +200,11 @@ enum Help {
 
 impl Told<'_> {
     fn of(&self, old: &Read, new: &Read, out: &mut dyn Write) -> Result<Exit, CommandError> {
-        let (changes, data) = match (old, new) {
-            (Read::Sound(old), Read::Sound(new)) => {
-                (diff::diff(old, new), json!({"old": old.hash(), "new": new.hash()}))
-            }
-            (old, new) => (unsound("the old", old).chain(unsound("the new", new)).collect(), json!({})),
+        let data = match (old, new) {
+            (Read::Sound(old), Read::Sound(new)) => json!({"old": old.hash(), "new": new.hash()}),
+            _ => json!({}),
         };
+        let changes = changes(old, new);
         let is_widened = diff::is_widened(&changes);
         let findings = changes.iter().map(|change| {
             let finding = Finding { place: (self.place)(change), ..change.finding() };
@@ -248,6 +228,14 @@ impl Told<'_> {
             summarise(&summary)?;
         }
         Ok(if is_widened { Exit::Findings } else { Exit::Done })
+    }
+}
+
+/// Returns what differs.
+pub(super) fn changes(old: &Read, new: &Read) -> Vec<Change> {
+    match (old, new) {
+        (Read::Sound(old), Read::Sound(new)) => diff::diff(old, new),
+        (old, new) => unsound("the old", old).chain(unsound("the new", new)).collect(),
     }
 }
 
@@ -285,6 +273,7 @@ fn summarise(summary: &str) -> Result<(), CommandError> {
 fn line_of(text: &str, subject: &Subject, file: &str) -> FilePlace {
     let (table, name) = match subject {
         Subject::Agent(name) => ("  \"agents\": {", Some(name.as_str())),
+        Subject::Console => ("  \"console\": {", None),
         Subject::Gateway => ("  \"gateway\": {", None),
         Subject::Manifest => ("", None),
         Subject::Notify(_) => ("  \"notify\": [", None),
@@ -307,6 +296,7 @@ fn in_toolbox(places: &Places<'_>, change: &Change) -> Option<(usize, usize)> {
     };
     match &change.subject {
         Subject::Agent(name) => places.agent(name, field),
+        Subject::Console => places.console("listen"),
         Subject::Gateway => places.gateway("listen"),
         Subject::Manifest => None,
         Subject::Notify(_) => places.notify(),

@@ -17,6 +17,7 @@ pub(crate) struct Lockfile {
 }
 
 /// A manifest that was read, or why what was read is none that can be compared.
+#[derive(Debug)]
 pub(super) enum Read {
     Sound(Box<Manifest>),
     /// It was edited, or another program wrote it: a finding, not a mistake of whoever asks.
@@ -97,7 +98,7 @@ impl Lockfile {
     }
 
     /// Writes the file, and its signature where a key is given.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         manifest: &Manifest,
         key: Option<&Path>,

@@ -4,6 +4,7 @@ mod build;
 mod compare;
 mod git;
 mod lock;
+mod proposal;
 mod seal;
 
 use std::io::Write;
@@ -16,6 +17,7 @@ use ringfence::policy::report::Format;
 use crate::error::{CommandError, Exit};
 use crate::load::Place;
 pub(crate) use lock::Lockfile;
+pub(crate) use proposal::Proposal;
 
 /// Review what tools may touch, and catch every widening
 ///

@@ -82,7 +82,7 @@ pub(super) fn diff(
     out.flush()?;
     book.change(|_, file| {
         waiting.iter().for_each(|seen| file.show(server, seen));
-        Ok(())
+        Ok::<_, CommandError>(())
     })?;
     Ok(Exit::Findings)
 }
@@ -138,7 +138,7 @@ pub(super) fn reject(
             file.forget(server, &key);
             done.push((key, ringfence::json_digest(&definition).unwrap_or_default()));
         }
-        Ok(done)
+        Ok::<_, CommandError>(done)
     })?;
     for (key, digest) in done {
         writeln!(out, "rejected {} of {server}: {digest}", one_line(&key))?;

@@ -8,8 +8,8 @@ use futures_util::future::{BoxFuture, FutureExt, ready};
 
 use super::{
     Approval, ApprovalError, ApprovalRequest, ApprovalStore, ApproverEntry, ApproverName, Decided,
-    FiledRequest, Notice, PersonDecision, RequestFilter, RequestState, Standing, TokenHash, Word,
-    notice_pause,
+    FiledRequest, Notice, PersonDecision, Principal, Proof, RequestFilter, RequestState, Role, Standing,
+    TokenHash, Word, notice_pause,
 };
 use crate::port::clock::{Clock, SystemClock};
 use crate::port::store::StoreError;
@@ -33,6 +33,7 @@ struct Book {
 
 struct Person {
     token: TokenHash,
+    role: Role,
     added: Duration,
     revoked: Option<Duration>,
 }
@@ -130,10 +131,18 @@ impl Book {
         })
     }
 
+    fn principal(&self, proof: &Proof) -> Option<Principal> {
+        let holds = |(name, person): &(&ApproverName, &Person)| match proof {
+            _ if person.revoked.is_some() => false,
+            Proof::Named(named) => named == *name,
+            Proof::Token(token) => *token == person.token,
+        };
+        let found = self.people.iter().find(holds);
+        found.map(|(name, person)| Principal { name: name.clone(), role: person.role, since: person.added })
+    }
+
     fn decide(&mut self, decision: &PersonDecision, now: Duration) -> Result<FiledRequest, ApprovalError> {
-        let holds = |person: &Person| person.token == decision.token && person.revoked.is_none();
-        let by = self.people.iter().find(|(_, person)| holds(person)).map(|(name, _)| name.clone());
-        let by = by.ok_or(ApprovalError::Token)?;
+        let by = self.principal(&decision.by).ok_or_else(|| decision.by.refused())?.deciding()?;
         let missing = || ApprovalError::Request { id: decision.id.clone() };
         let filed = self.find_mut(&decision.id).ok_or_else(missing)?;
         match filed.state {
@@ -249,6 +258,7 @@ impl ApprovalStore for MemoryApprovals {
         let wanted = |filed: &&FiledRequest| {
             filter.state.is_none_or(|state| state == filed.state)
                 && filter.run.as_ref().is_none_or(|run| **run == *filed.request.run)
+                && filter.tool.as_ref().is_none_or(|tool| tool == filed.request.tool.as_str())
         };
         let most = if filter.most == 0 { usize::MAX } else { filter.most };
         let found = self.book().0.requests.iter().rev().filter(wanted).take(most).cloned().collect();
@@ -270,16 +280,21 @@ impl ApprovalStore for MemoryApprovals {
         ready(book.decide(decision, now)).boxed()
     }
 
+    fn principal<'a>(&'a self, proof: &'a Proof) -> BoxFuture<'a, Result<Option<Principal>, StoreError>> {
+        ready(Ok(self.book().0.principal(proof))).boxed()
+    }
+
     fn add_approver<'a>(
         &'a self,
         name: &'a ApproverName,
         token: TokenHash,
+        role: Role,
     ) -> BoxFuture<'a, Result<(), ApprovalError>> {
         let (mut book, now) = self.book();
         if book.people.get(name).is_some_and(|person| person.revoked.is_none()) {
             return ready(Err(ApprovalError::NameTaken(name.clone()))).boxed();
         }
-        book.people.insert(name.clone(), Person { token, added: now, revoked: None });
+        book.people.insert(name.clone(), Person { token, role, added: now, revoked: None });
         ready(Ok(())).boxed()
     }
 
@@ -292,6 +307,7 @@ impl ApprovalStore for MemoryApprovals {
         let (book, _) = self.book();
         let entry = |(name, person): (&ApproverName, &Person)| ApproverEntry {
             name: name.clone(),
+            role: person.role,
             added: person.added,
             revoked: person.revoked,
         };

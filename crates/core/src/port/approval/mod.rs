@@ -6,6 +6,7 @@
 //! INVARIANT: an approval is worth something for one digest, once, before it expires.
 
 mod memory;
+mod principal;
 mod request;
 mod token;
 mod waiting;
@@ -22,6 +23,7 @@ use super::store::StoreError;
 use crate::audit::ApprovalStep;
 
 pub use memory::MemoryApprovals;
+pub use principal::{ApproverEntry, Principal, Proof, Role, RoleError};
 pub use request::{ApprovalRequest, RunCount, WaitingCall};
 pub use token::{ApproverName, ApproverNameError, ApproverToken, TokenHash};
 pub use waiting::StoreApprover;
@@ -160,8 +162,8 @@ impl Word {
 pub struct PersonDecision {
     /// The request.
     pub id: String,
-    /// The hash of the person's token.
-    pub token: TokenHash,
+    /// Who decides.
+    pub by: Proof,
     /// What they say.
     pub word: Word,
     /// With [`Word::Change`], the request with the other arguments, made by [`ApprovalRequest::with_arguments`].
@@ -194,19 +196,10 @@ pub struct RequestFilter {
     pub state: Option<RequestState>,
     /// Only those of this run.
     pub run: Option<String>,
+    /// Only those of calls of this tool.
+    pub tool: Option<String>,
     /// How many at most, newest first; 0 is no limit.
     pub most: usize,
-}
-
-/// Somebody who may decide.
-#[derive(Clone, Debug)]
-pub struct ApproverEntry {
-    /// The name.
-    pub name: ApproverName,
-    /// When they were added, since 1970.
-    pub added: Duration,
-    /// When they were revoked, since 1970.
-    pub revoked: Option<Duration>,
 }
 
 /// A request that somebody is to be told of.
@@ -237,6 +230,12 @@ pub enum ApprovalError {
     /// There is somebody of that name.
     #[error("there is an approver named `{0}` already")]
     NameTaken(ApproverName),
+    /// There is nobody of that name, or not any more.
+    #[error("there is no approver named `{name}`")]
+    Nobody {
+        /// Who was named.
+        name: ApproverName,
+    },
     /// It is decided.
     #[error("the request is {} and can no longer be decided", state.as_str())]
     NotOpen {
@@ -254,6 +253,12 @@ pub enum ApprovalError {
     Request {
         /// What was asked for.
         id: String,
+    },
+    /// They may only look.
+    #[error("`{by}` is a viewer and cannot decide")]
+    Role {
+        /// Who.
+        by: ApproverName,
     },
     /// The store did not do it.
     #[error(transparent)]
@@ -273,7 +278,7 @@ impl ApprovalError {
             | Self::NameTaken(_)
             | Self::NotOpen { .. }
             | Self::Request { .. } => Code::InputInvalid,
-            Self::Proposer { .. } | Self::Token => Code::Forbidden,
+            Self::Nobody { .. } | Self::Proposer { .. } | Self::Role { .. } | Self::Token => Code::Forbidden,
             Self::Store(_) => Code::NotAvailable,
         }
     }
@@ -353,7 +358,14 @@ pub trait ApprovalStore: Send + Sync {
         decision: &'a PersonDecision,
     ) -> BoxFuture<'a, Result<FiledRequest, ApprovalError>>;
 
-    /// Adds a person, with an entry of the audit. A revoked name can be added again, with another token.
+    /// Says who somebody is and what they may do; nothing where it proves nobody, or somebody who was revoked.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read.
+    fn principal<'a>(&'a self, proof: &'a Proof) -> BoxFuture<'a, Result<Option<Principal>, StoreError>>;
+
+    /// Adds a person, with an entry of the audit. A revoked name can be added again, with another token or role.
     ///
     /// # Errors
     ///
@@ -362,6 +374,7 @@ pub trait ApprovalStore: Send + Sync {
         &'a self,
         name: &'a ApproverName,
         token: TokenHash,
+        role: Role,
     ) -> BoxFuture<'a, Result<(), ApprovalError>>;
 
     /// Revokes a person's token, with an entry of the audit; says whether there was one. What they agreed to before and

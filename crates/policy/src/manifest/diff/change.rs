@@ -27,6 +27,8 @@ pub enum Drift {
 pub enum Subject {
     /// An agent.
     Agent(String),
+    /// The page for people.
+    Console,
     /// The endpoint for agents.
     Gateway,
     /// The file itself.
@@ -45,6 +47,7 @@ impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Agent(name) => write!(f, "agent {name}"),
+            Self::Console => f.write_str("console"),
             Self::Gateway => f.write_str("gateway"),
             Self::Manifest => f.write_str("manifest"),
             Self::Notify(name) => write!(f, "notify {name}"),

@@ -105,6 +105,9 @@ codes! {
     GatewayWidened "gateway.widened" "the gateway listens on a wider address, answers to more names, goes without TLS, or tells agents more"
     GatewayNarrowed "gateway.narrowed" "the gateway listens on a narrower address, answers to fewer names, speaks TLS, or tells agents less"
     GatewayChanged "gateway.changed" "the gateway listens on another port"
+    ConsoleWidened "console.widened" "the console is switched on, listens on a wider address, answers to more names, or goes without TLS"
+    ConsoleNarrowed "console.narrowed" "the console is switched off, listens on a narrower address, answers to fewer names, or speaks TLS"
+    ConsoleChanged "console.changed" "the console listens on another port, or believes another key"
     DepCapabilityGained "dep.capability.gained" "a dependency does something it did not do, or a new one does something"
     DepCapabilityLost "dep.capability.lost" "a dependency no longer does something, or is gone"
 }

@@ -117,6 +117,7 @@ impl Manifest {
             let name = match &change.subject {
                 // Who connects and who is told gives no tool anything.
                 Subject::Agent(_)
+                | Subject::Console
                 | Subject::Gateway
                 | Subject::Manifest
                 | Subject::Notify(_)

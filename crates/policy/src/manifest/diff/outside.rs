@@ -1,15 +1,16 @@
-//! Agents, the gateway and whoever is told, compared.
+//! Agents, the gateway, the console and whoever is told, compared.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::ChangeCode::{
     self, AgentAdded, AgentApprovalStrengthened, AgentApprovalWeakened, AgentRemoved, AgentScopeNarrowed,
-    AgentScopeWidened, AgentTokenChanged, GatewayChanged, GatewayNarrowed, GatewayWidened, NotifyAdded,
-    NotifyChanged, NotifyNarrowed, NotifyRemoved, NotifyWidened,
+    AgentScopeWidened, AgentTokenChanged, ConsoleChanged, ConsoleNarrowed, ConsoleWidened, GatewayChanged,
+    GatewayNarrowed, GatewayWidened, NotifyAdded, NotifyChanged, NotifyNarrowed, NotifyRemoved,
+    NotifyWidened,
 };
 use super::change::{Change, Changes, Sets, Subject, arrow, quote, quoted};
-use crate::manifest::{AgentRecord, GatewayRecord, Manifest, NotifyRecord};
+use crate::manifest::{AgentRecord, ConsoleRecord, GatewayRecord, Manifest, NotifyRecord};
 use crate::report::Level;
 use crate::{NetworkCeiling, OnUnknown};
 
@@ -26,6 +27,7 @@ pub(super) fn compare(found: &mut Vec<Change>, old: &Manifest, new: &Manifest) {
         Changes::of(Subject::Agent(name.to_string()), found).narrowed(AgentRemoved, "is gone");
     }
     gateways(&mut Changes::of(Subject::Gateway, found), &old.gateway, &new.gateway);
+    consoles(&mut Changes::of(Subject::Console, found), &old.console, &new.console);
     let mut left: Vec<&NotifyRecord> = old.notify.iter().collect();
     for record in &new.notify {
         let mut changes = Changes::of(Subject::Notify(record.name()), found);
@@ -100,26 +102,55 @@ fn texts(
 
 fn gateways(changes: &mut Changes<'_>, old: &GatewayRecord, new: &GatewayRecord) {
     texts(changes, [GatewayWidened, GatewayNarrowed], "hosts", &old.hosts, &new.hosts);
-    if old.listen != new.listen {
-        let word = |one: &GatewayRecord| {
-            one.listen.map_or_else(|| "loopback".to_owned(), |address| address.to_string())
-        };
-        let message = format!("listens on: {}", arrow(&word(old), &word(new)));
-        let address = |one: &GatewayRecord| one.listen.map(|listen| listen.ip());
-        match (covers(address(old), address(new)), covers(address(new), address(old))) {
-            (false, _) => changes.widened(GatewayWidened, message),
-            (true, true) => changes.changed(GatewayChanged, Level::Warning, message),
-            (true, false) => changes.narrowed(GatewayNarrowed, message),
-        }
-    }
-    match (old.tls, new.tls) {
-        (true, false) => changes.widened(GatewayWidened, "tls: `yes` → `no`"),
-        (false, true) => changes.narrowed(GatewayNarrowed, "tls: `no` → `yes`"),
-        (true, true) | (false, false) => {}
-    }
+    addresses(changes, [GatewayWidened, GatewayNarrowed, GatewayChanged], old.listen, new.listen);
+    encrypted(changes, [GatewayWidened, GatewayNarrowed], old.tls, new.tls);
     match (old.policy_tool, new.policy_tool) {
         (false, true) => changes.widened(GatewayWidened, "agents are told what they may reach now"),
         (true, false) => changes.narrowed(GatewayNarrowed, "agents are no longer told what they may reach"),
+        (true, true) | (false, false) => {}
+    }
+}
+
+fn consoles(changes: &mut Changes<'_>, old: &ConsoleRecord, new: &ConsoleRecord) {
+    texts(changes, [ConsoleWidened, ConsoleNarrowed], "hosts", &old.hosts, &new.hosts);
+    addresses(changes, [ConsoleWidened, ConsoleNarrowed, ConsoleChanged], old.listen, new.listen);
+    encrypted(changes, [ConsoleWidened, ConsoleNarrowed], old.tls, new.tls);
+    match (old.enabled, new.enabled) {
+        (false, true) => changes.widened(ConsoleWidened, "it is switched on"),
+        (true, false) => changes.narrowed(ConsoleNarrowed, "it is switched off"),
+        (true, true) | (false, false) => {}
+    }
+    if old.trust != new.trust {
+        let word = |one: &ConsoleRecord| one.trust.as_deref().map_or_else(|| "nothing".to_owned(), quote);
+        let message = format!("the key that it believes: {} → {}", word(old), word(new));
+        changes.changed(ConsoleChanged, Level::Warning, message);
+    }
+}
+
+fn addresses(
+    changes: &mut Changes<'_>,
+    [wide, narrow, other]: [ChangeCode; 3],
+    old: Option<SocketAddr>,
+    new: Option<SocketAddr>,
+) {
+    if old == new {
+        return;
+    }
+    let word =
+        |one: Option<SocketAddr>| one.map_or_else(|| "loopback".to_owned(), |address| address.to_string());
+    let message = format!("listens on: {}", arrow(&word(old), &word(new)));
+    let address = |one: Option<SocketAddr>| one.map(|listen| listen.ip());
+    match (covers(address(old), address(new)), covers(address(new), address(old))) {
+        (false, _) => changes.widened(wide, message),
+        (true, true) => changes.changed(other, Level::Warning, message),
+        (true, false) => changes.narrowed(narrow, message),
+    }
+}
+
+fn encrypted(changes: &mut Changes<'_>, [wide, narrow]: [ChangeCode; 2], old: bool, new: bool) {
+    match (old, new) {
+        (true, false) => changes.widened(wide, "tls: `yes` → `no`"),
+        (false, true) => changes.narrowed(narrow, "tls: `no` → `yes`"),
         (true, true) | (false, false) => {}
     }
 }

@@ -8,7 +8,7 @@ use super::schema::{Comparison, compare, looser_at, tells_nothing_new};
 use super::*;
 use crate::manifest::tests::manifest_of;
 use crate::manifest::{DefaultLimits, LintRecord, Sources};
-use crate::{Personality, Toolbox};
+use crate::{NoFiles, Personality, Toolbox};
 
 const BASE: &str = r#"
 [personality]
@@ -66,6 +66,13 @@ constraints = { forbidden = true }
 listen = "192.0.2.1:7117"
 tls = { certificate = "/c.pem", key = "/k.pem" }
 hosts = ["gate.test"]
+
+[console]
+listen = "192.0.2.1:7118"
+tls = { certificate = "/cc.pem", key = "/ck.pem" }
+hosts = ["console.test"]
+enabled = true
+trust = "log+00000000+AA"
 
 [[agent]]
 name = "bot"
@@ -210,6 +217,15 @@ constraints"#,                                                                  
         (r#"tls = { certificate = "/c.pem", key = "/k.pem" }"#, "",                        "gateway",     "gateway.widened",                    "gateway.narrowed"),
         (r#"hosts = ["gate.test"]"#,             r#"hosts = ["gate.test", "evil.test"]"#,  "gateway",     "gateway.widened",                    "gateway.narrowed"),
         (r#"hosts = ["gate.test"]"#,             "policy_tool = false\nhosts = [\"gate.test\"]", "gateway", "gateway.narrowed",                "gateway.widened"),
+        (r#"listen = "192.0.2.1:7118""#,         r#"listen = "0.0.0.0:7118""#,             "console",     "console.widened",                    "console.narrowed"),
+        (r#"listen = "192.0.2.1:7118""#,         "",                                       "console",     "console.narrowed",                   "console.widened"),
+        (r#"listen = "192.0.2.1:7118""#,         r#"listen = "192.0.2.1:7119""#,           "console",     "~console.changed",                   "~console.changed"),
+        (r#"hosts = ["console.test"]"#,          r#"hosts = ["evil.test"]"#,               "console",     "console.widened",                    "console.widened"),
+        ("enabled = true",                       "enabled = false",                        "console",     "console.narrowed",                   "console.widened"),
+        (r#"trust = "log+00000000+AA""#,         r#"trust = "log+00000000+AB""#,           "console",     "~console.changed",                   "~console.changed"),
+        (r#"trust = "log+00000000+AA""#,         "",                                       "console",     "~console.changed",                   "~console.changed"),
+        // Without files of its own it has those of the gateway.
+        (r#"tls = { certificate = "/cc.pem", key = "/ck.pem" }"#, "",                      "console",     "",                                   ""),
         (r#"command = ["mail"]"#,                r#"command = ["curl"]"#,                  "notify command curl", "notify.added",               "notify.removed"),
         (r#""smtp.test:25""#,                    r#""smtp.test""#,                         "notify command mail", "notify.widened",             "notify.narrowed"),
         (r#""172.16.0.0/13"], on_unknown = "refuse""#, r#""172.16.0.0/12"], on_unknown = "refuse""#, "notify command mail", "notify.widened", "notify.narrowed"),
@@ -297,7 +313,7 @@ fn a_default_limit_is_a_limit() {
         let server = "[[server]]\nname = \"s\"\ncommand = [\"x\"]\ncapabilities = {}\n";
         let text = [tool, limits, "\n", builtin, server, limits].concat();
         let toolbox = Toolbox::from_toml(&text).unwrap();
-        let (tools, _) = toolbox.written_declarations(|_| Err(String::new()));
+        let (tools, _) = toolbox.written_declarations(NoFiles);
         Manifest::new(&Sources {
             personality: &Personality::default(),
             tools: &tools,
@@ -373,7 +389,7 @@ type Seen<'a> = (&'a [&'a str], &'a [(&'a str, &'a [&'a str])]);
 
 fn with_lint(text: &str, lint: Option<Seen<'_>>) -> Manifest {
     let toolbox = Toolbox::from_toml(text).unwrap();
-    let (tools, _) = toolbox.written_declarations(|_| Err(String::new()));
+    let (tools, _) = toolbox.written_declarations(NoFiles);
     let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<BTreeSet<String>>();
     let record = lint.map(|(effects, dependencies)| LintRecord {
         engine: "mir".into(),
@@ -567,4 +583,16 @@ fn what_a_schema_tells_a_model_is_compared_too() {
     for (new, nothing_new) in cases {
         assert_eq!(tells_nothing_new(&old, &new), nothing_new, "{new}");
     }
+}
+
+#[test]
+fn a_console_without_tls_is_wider() {
+    let with = "[console]\ntls = { certificate = \"/c.pem\", key = \"/k.pem\" }\n";
+    let wanted = |direction, code| BTreeSet::from([(direction, code, "console".to_owned())]);
+    let (with, without) = (manifest_of(with), manifest_of(""));
+    assert_eq!(codes(&with, &without), wanted(Drift::Widened, "console.widened"));
+    assert_eq!(codes(&without, &with), wanted(Drift::Narrowed, "console.narrowed"));
+    // A lock of a toolbox that says nothing of a console stays as it was.
+    let gateway = manifest_of("[gateway]\ntls = { certificate = \"/c.pem\", key = \"/k.pem\" }\n");
+    assert!(gateway.console.is_default());
 }

@@ -7,6 +7,7 @@ use super::ChangeCode::{
 use super::change::{Changes, arrow, quote, quoted};
 use super::schema::{Comparison, compare as compare_schemas, looser_at, tells_nothing_new};
 use super::{lint, reach, rule};
+use crate::Assurance;
 use crate::SafetyClass;
 use crate::manifest::tool::spelled;
 use crate::manifest::{Reached, RuntimeRecord, Tier, ToolRecord};
@@ -58,6 +59,7 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &ToolRecord, new: &ToolRec
     rule::idempotency(changes, &old.idempotency, &new.idempotency);
     rule::limits(changes, [ToolLimitsRaised, ToolLimitsLowered], old.limits.limits(), new.limits.limits());
     tiers(changes, old.sandbox, new.sandbox);
+    assurances(changes, old.assurance, new.assurance);
     schemas(changes, old, new);
     if old.description != new.description {
         changes.changed(ToolDescriptionChanged, Level::Warning, "title or description");
@@ -68,6 +70,16 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &ToolRecord, new: &ToolRec
 
 pub(super) fn tiers(changes: &mut Changes<'_>, old: Tier, new: Tier) {
     let message = format!("sandbox: {}", arrow(old.as_str(), new.as_str()));
+    match new.cmp(&old) {
+        std::cmp::Ordering::Equal => {}
+        std::cmp::Ordering::Less => changes.widened(ToolSandboxWeakened, message),
+        std::cmp::Ordering::Greater => changes.narrowed(ToolSandboxStrengthened, message),
+    }
+}
+
+fn assurances(changes: &mut Changes<'_>, old: Assurance, new: Assurance) {
+    let message =
+        format!("how sure it must be that it is confined: {}", arrow(&old.to_string(), &new.to_string()));
     match new.cmp(&old) {
         std::cmp::Ordering::Equal => {}
         std::cmp::Ordering::Less => changes.widened(ToolSandboxWeakened, message),
@@ -116,10 +128,15 @@ fn word(runtime: &RuntimeRecord) -> String {
     match runtime {
         RuntimeRecord::Builtin { name } => format!("builtin {name:?}"),
         RuntimeRecord::Command { command, .. } => spelled(command),
+        RuntimeRecord::Container { command, engine, image } => {
+            let engine = engine.as_deref().unwrap_or("no engine");
+            format!("{} in {image} of {engine}", spelled(command))
+        }
         RuntimeRecord::Native => "native code".to_owned(),
         RuntimeRecord::Server { server, definition } => {
             format!("server {server} {}", definition.chars().take(12).collect::<String>())
         }
+        RuntimeRecord::Wasm { component } => format!("component {component}"),
     }
 }
 

@@ -1,16 +1,19 @@
-//! What a page says of agents, of the gateway, and of whoever is told.
+//! What a page says of agents, of the gateway, of the console, and of whoever is told.
 
 use std::collections::BTreeSet;
 
 use super::page::{Rows, Section};
-use crate::manifest::{AgentRecord, GatewayRecord, Manifest, NotifyRecord};
+use crate::manifest::{AgentRecord, ConsoleRecord, GatewayRecord, Manifest, NotifyRecord};
 use crate::{NetworkCeiling, OnUnknown};
 
-/// Returns their sections; a gateway that nothing is said of has none.
+/// Returns their sections; a gateway or console that nothing is said of has none.
 pub(super) fn sections(manifest: &Manifest) -> Vec<Section> {
     let mut sections = Vec::new();
     if !manifest.gateway.is_default() {
         sections.push(gateway(&manifest.gateway));
+    }
+    if !manifest.console.is_default() {
+        sections.push(console(&manifest.console));
     }
     sections.extend(manifest.agents.iter().map(|(name, record)| agent(name.as_str(), record)));
     sections.extend(manifest.notify.iter().map(told));
@@ -26,6 +29,18 @@ fn gateway(record: &GatewayRecord) -> Section {
     }
     let name = record.listen.map_or_else(|| "on loopback".to_owned(), |listen| format!("on {listen}"));
     Section { kind: "gateway", name, facts, rows: rows.0 }
+}
+
+fn console(record: &ConsoleRecord) -> Section {
+    let mut rows = Rows::default();
+    rows.plain("answers to", record.hosts.iter().cloned().collect());
+    rows.plain("believes", record.trust.iter().cloned().collect());
+    let mut facts = vec![if record.tls { "TLS" } else { "without TLS" }.to_owned()];
+    if !record.enabled {
+        facts.push("switched off".to_owned());
+    }
+    let name = record.listen.map_or_else(|| "on loopback".to_owned(), |listen| format!("on {listen}"));
+    Section { kind: "console", name, facts, rows: rows.0 }
 }
 
 fn agent(name: &str, record: &AgentRecord) -> Section {

@@ -105,6 +105,10 @@ fn tool(name: &str, record: &ToolRecord) -> Section {
     match &record.runtime {
         RuntimeRecord::Builtin { .. } | RuntimeRecord::Native => {}
         RuntimeRecord::Command { command, .. } => rows.plain("runs", vec![spelled(command)]),
+        RuntimeRecord::Container { command, image, .. } => {
+            rows.plain("runs", vec![spelled(command), format!("in {image}")]);
+        }
+        RuntimeRecord::Wasm { component } => rows.plain("runs", vec![format!("component {component}")]),
         RuntimeRecord::Server { server, .. } => rows.plain("runs", vec![format!("in server {server}")]),
     }
     rows.lint(record.lint.as_ref());

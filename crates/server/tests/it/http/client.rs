@@ -12,23 +12,23 @@ use tokio::net::TcpStream;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
-pub(super) struct Client {
+pub(crate) struct Client {
     address: SocketAddr,
     headers: Vec<(String, String)>,
 }
 
 /// A whole answer.
 #[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) status: u16,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
     headers: Vec<(String, String)>,
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 /// An answer that is being read.
-pub(super) struct Live<S = TcpStream> {
+pub(crate) struct Live<S = TcpStream> {
     stream: BufReader<S>,
-    pub(super) status: u16,
+    pub(crate) status: u16,
     headers: Vec<(String, String)>,
     text: String,
     is_over: bool,
@@ -36,14 +36,14 @@ pub(super) struct Live<S = TcpStream> {
 
 /// One event of a stream.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Event {
-    pub(super) id: Option<String>,
-    pub(super) kind: Option<String>,
-    pub(super) data: String,
+pub(crate) struct Event {
+    pub(crate) id: Option<String>,
+    pub(crate) kind: Option<String>,
+    pub(crate) data: String,
 }
 
 impl Client {
-    pub(super) fn new(address: SocketAddr, token: &str) -> Self {
+    pub(crate) fn new(address: SocketAddr, token: &str) -> Self {
         let mut client = Self { address, headers: Vec::new() };
         for (name, value) in [
             ("host", address.to_string()),
@@ -57,14 +57,14 @@ impl Client {
     }
 
     /// Sets a header.
-    pub(super) fn header(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.retain(|(own, _)| own != name);
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// Sets headers of one line: `name: value | name: value`, `-name` for none, `+name: value` for one more.
-    pub(super) fn headers(mut self, line: &str) -> Self {
+    pub(crate) fn headers(mut self, line: &str) -> Self {
         for one in line.split(" | ").filter(|one| !one.is_empty()) {
             if let Some(name) = one.strip_prefix('-') {
                 self.headers.retain(|(own, _)| own != name);
@@ -79,23 +79,23 @@ impl Client {
         self
     }
 
-    pub(super) async fn post(&self, body: &str) -> Reply {
+    pub(crate) async fn post(&self, body: &str) -> Reply {
         self.send("POST", "/mcp", body).await
     }
 
     /// Sends a request on a connection of its own, and reads the whole answer.
-    pub(super) async fn send(&self, method: &str, path: &str, body: &str) -> Reply {
+    pub(crate) async fn send(&self, method: &str, path: &str, body: &str) -> Reply {
         self.open(method, path, body).await.whole().await
     }
 
     /// Sends a request on a connection of its own, and reads the head of the answer.
-    pub(super) async fn open(&self, method: &str, path: &str, body: &str) -> Live {
+    pub(crate) async fn open(&self, method: &str, path: &str, body: &str) -> Live {
         let stream = self.start(method, path, body).await;
         Live::read(stream).await
     }
 
     /// Sends a request on a connection of its own.
-    pub(super) async fn start(&self, method: &str, path: &str, body: &str) -> TcpStream {
+    pub(crate) async fn start(&self, method: &str, path: &str, body: &str) -> TcpStream {
         let mut stream = self.connect().await;
         // Whoever refuses a head need not read the rest of it.
         let _written = stream.write_all(self.text(method, path, body).as_bytes()).await;
@@ -104,7 +104,7 @@ impl Client {
 
     /// Sends a request on a connection that takes little at a time.
     #[expect(clippy::disallowed_methods, reason = "a test is a client")]
-    pub(super) async fn start_narrow(&self, method: &str, path: &str, body: &str) -> TcpStream {
+    pub(crate) async fn start_narrow(&self, method: &str, path: &str, body: &str) -> TcpStream {
         let socket = tokio::net::TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(16 << 10).unwrap();
         let mut stream = socket.connect(self.address).await.unwrap();
@@ -113,12 +113,12 @@ impl Client {
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test is a client")]
-    pub(super) async fn connect(&self) -> TcpStream {
+    pub(crate) async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address).await.unwrap()
     }
 
     /// Writes a request.
-    pub(super) fn text(&self, method: &str, path: &str, body: &str) -> String {
+    pub(crate) fn text(&self, method: &str, path: &str, body: &str) -> String {
         let mut text = format!("{method} {path} HTTP/1.1\r\n");
         for (name, value) in &self.headers {
             text.push_str(&format!("{name}: {value}\r\n"));
@@ -132,7 +132,7 @@ impl Client {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Live<S> {
     /// Reads the head of an answer.
-    pub(super) async fn read(stream: S) -> Self {
+    pub(crate) async fn read(stream: S) -> Self {
         let mut stream = BufReader::new(stream);
         let mut lines = Vec::new();
         loop {
@@ -150,12 +150,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Live<S> {
         Self { stream, status: status.unwrap_or(0), headers, text: String::new(), is_over: false }
     }
 
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         find(&self.headers, name)
     }
 
     /// Reads the rest of the answer.
-    pub(super) async fn whole(mut self) -> Reply {
+    pub(crate) async fn whole(mut self) -> Reply {
         if let Some(length) = self.header("content-length").map(|text| text.parse().unwrap()) {
             let mut body = vec![0; length];
             tokio::time::timeout(PATIENCE, self.stream.read_exact(&mut body)).await.unwrap().unwrap();
@@ -167,7 +167,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Live<S> {
     }
 
     /// Reads the next event; nothing at the end. Comments are left out.
-    pub(super) async fn event(&mut self) -> Option<Event> {
+    pub(crate) async fn event(&mut self) -> Option<Event> {
         loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {
                 let block = block.to_owned();
@@ -182,18 +182,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Live<S> {
     }
 
     /// Reads the next event, which must have a message.
-    pub(super) async fn message(&mut self) -> Value {
+    pub(crate) async fn message(&mut self) -> Value {
         let event = self.event().await.expect("the stream ended");
         serde_json::from_str(&event.data).unwrap_or_else(|_| panic!("{event:?}"))
     }
 
     /// Returns what was read and is no event yet.
-    pub(super) fn rest(&self) -> &str {
+    pub(crate) fn rest(&self) -> &str {
         &self.text
     }
 
     /// Reads one more piece; false at the end.
-    pub(super) async fn more(&mut self) -> bool {
+    pub(crate) async fn more(&mut self) -> bool {
         if self.is_over {
             return false;
         }
@@ -216,21 +216,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Live<S> {
 }
 
 impl Reply {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         find(&self.headers, name)
     }
 
     /// Returns the number of the error in the answer, nought where there is none.
-    pub(super) fn code(&self) -> i64 {
+    pub(crate) fn code(&self) -> i64 {
         self.json().pointer("/error/code").and_then(Value::as_i64).unwrap_or(0)
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or(Value::Null)
     }
 
     /// Returns the events of an answer that was a stream.
-    pub(super) fn events(&self) -> Vec<Event> {
+    pub(crate) fn events(&self) -> Vec<Event> {
         self.body
             .split("\n\n")
             .filter(|block| !block.is_empty() && !block.starts_with(':'))
@@ -259,7 +259,7 @@ fn find<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
 }
 
 /// Writes a request that speaks for itself.
-pub(super) fn modern(id: i64, method: &str, params: &str) -> String {
+pub(crate) fn modern(id: i64, method: &str, params: &str) -> String {
     let comma = if params.is_empty() { "" } else { "," };
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}{comma}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
@@ -267,6 +267,6 @@ pub(super) fn modern(id: i64, method: &str, params: &str) -> String {
 }
 
 /// Writes a request of a session.
-pub(super) fn legacy(id: i64, method: &str, params: &str) -> String {
+pub(crate) fn legacy(id: i64, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
 }

@@ -1,7 +1,7 @@
 //! The HTTP edge, tried over real sockets against a room that does what the test says.
 
 mod bind;
-mod client;
+pub(crate) mod client;
 mod house;
 mod life;
 mod limit;

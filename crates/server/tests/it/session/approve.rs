@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ringfence::policy::{Idempotency, IdempotencyMode, SafetyClass};
-use ringfence::{ApproverName, MemoryApprovals, StoreApprover};
+use ringfence::{ApproverName, MemoryApprovals, Proof, Role, StoreApprover};
 use ringfence_server::{HouseOptions, ToolRule};
 use serde_json::{Value, json};
 
@@ -142,7 +142,7 @@ async fn without_elicitation_a_call_waits_for_people_elsewhere_and_says_so() {
     let store = Arc::new(MemoryApprovals::default());
     let name: ApproverName = "alice".parse().unwrap();
     let token = ringfence::ApproverToken::generate().unwrap();
-    ringfence::ApprovalStore::add_approver(&*store, &name, token.hash()).await.unwrap();
+    ringfence::ApprovalStore::add_approver(&*store, &name, token.hash(), Role::Approver).await.unwrap();
     let people = StoreApprover::new(Arc::clone(&store) as _).wait(Duration::from_secs(20));
     let setup = Setup { people: Some(Arc::new(people)), ..setup(&paid, SafetyClass::Financial) };
     let client = setup.legacy(json!({})).await;
@@ -164,7 +164,7 @@ async fn agree(store: &MemoryApprovals, token: &ringfence::ApproverToken) {
     let requests = store.requests(&ringfence::RequestFilter::default()).await.unwrap();
     let decision = ringfence::PersonDecision {
         id: requests[0].id.clone(),
-        token: token.hash(),
+        by: Proof::Token(token.hash()),
         word: ringfence::Word::Approve,
         changed: None,
         reason: "test".into(),

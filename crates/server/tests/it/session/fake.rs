@@ -70,6 +70,7 @@ impl Starter for Fake {
             let _told = tell.send(ServiceEnd::Ended("exited with code 0".into()));
         });
         let running = Running {
+            memory: std::sync::Arc::default(),
             input: OwnedFd::from(input),
             output: OwnedFd::from(output),
             ended,

@@ -16,7 +16,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use ringfence::{
     ApprovalError, ApprovalRequest, ApprovalStore, ApproverEntry, ApproverName, FiledRequest, Notice,
-    PersonDecision, RequestFilter, RequestState, Standing, StoreError, TokenHash,
+    PersonDecision, Principal, Proof, RequestFilter, RequestState, Role, Standing, StoreError, TokenHash,
 };
 
 pub(super) use self::request::sweep;
@@ -104,13 +104,22 @@ impl ApprovalStore for SqliteStore {
         async move { self.writing(move |turn| person::decide(turn, &decision)).await? }.boxed()
     }
 
+    fn principal<'a>(&'a self, proof: &'a Proof) -> BoxFuture<'a, Result<Option<Principal>, StoreError>> {
+        let proof = proof.clone();
+        let found = self.read(move |store, connection| {
+            person::find(connection, &proof).map_err(|error| store.failed(&error))
+        });
+        async move { Ok(found.await?) }.boxed()
+    }
+
     fn add_approver<'a>(
         &'a self,
         name: &'a ApproverName,
         token: TokenHash,
+        role: Role,
     ) -> BoxFuture<'a, Result<(), ApprovalError>> {
         let name = name.clone();
-        async move { self.writing(move |turn| person::add(turn, &name, token)).await? }.boxed()
+        async move { self.writing(move |turn| person::add(turn, &name, token, role)).await? }.boxed()
     }
 
     fn revoke_approver<'a>(&'a self, name: &'a ApproverName) -> BoxFuture<'a, Result<bool, StoreError>> {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ringfence::audit::ApproverChange;
 use ringfence::{
-    ApprovalError, ApproverEntry, ApproverName, AuditEntry, Decided, FiledRequest, PersonDecision,
-    RequestState, TokenHash, Word,
+    ApprovalError, ApproverEntry, ApproverName, AuditEntry, Decided, FiledRequest, PersonDecision, Principal,
+    Proof, RequestState, Role, TokenHash, Word,
 };
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension as _, Row};
@@ -38,7 +38,11 @@ fn judge(
     now: Duration,
 ) -> rusqlite::Result<Result<(ApproverName, Entry), ApprovalError>> {
     row::mark_expired(connection, now)?;
-    let Some(by) = holder(connection, decision.token)? else { return Ok(Err(ApprovalError::Token)) };
+    let principal = find(connection, &decision.by)?.ok_or_else(|| decision.by.refused());
+    let by = match principal.and_then(Principal::deciding) {
+        Ok(by) => by,
+        Err(refused) => return Ok(Err(refused)),
+    };
     let Some(entry) = row::find(connection, now, &decision.id)? else {
         return Ok(Err(missing(&decision.id)));
     };
@@ -109,6 +113,7 @@ pub(super) fn add(
     turn: &mut Turn<'_>,
     name: &ApproverName,
     token: TokenHash,
+    role: Role,
 ) -> Result<Result<(), ApprovalError>, SqliteError> {
     if turn.sql(|transaction| is_active(transaction, name))? {
         return Ok(Err(ApprovalError::NameTaken(name.clone())));
@@ -116,11 +121,12 @@ pub(super) fn add(
     let now = turn.now();
     turn.sql(|transaction| {
         let mut insert = transaction.prepare_cached(
-            "INSERT OR REPLACE INTO approver (name, token, added_us, revoked_us) VALUES (?1, ?2, ?3, NULL)",
+            "INSERT OR REPLACE INTO approver (name, token, added_us, revoked_us, role) VALUES (?1, ?2, ?3, NULL, ?4)",
         )?;
-        insert.execute((name.as_str(), token.as_bytes(), micros(now)))
+        insert.execute((name.as_str(), token.as_bytes(), micros(now), role.as_str()))
     })?;
-    turn.record(&AuditEntry::Approver(&ApproverChange { at: now, name: name.clone(), change: "added" }))?;
+    let change = ApproverChange { at: now, name: name.clone(), change: "added", role: Some(role) };
+    turn.record(&AuditEntry::Approver(&change))?;
     Ok(Ok(()))
 }
 
@@ -150,32 +156,41 @@ pub(super) fn revoke(turn: &mut Turn<'_>, name: &ApproverName) -> Result<bool, S
         }
         Ok(())
     })?;
-    turn.record(&AuditEntry::Approver(&ApproverChange { at: now, name: name.clone(), change: "revoked" }))?;
+    let change = ApproverChange { at: now, name: name.clone(), change: "revoked", role: None };
+    turn.record(&AuditEntry::Approver(&change))?;
     Ok(true)
 }
 
 /// Lists people by name.
 pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<ApproverEntry>> {
     let mut select =
-        connection.prepare_cached("SELECT name, added_us, revoked_us FROM approver ORDER BY name")?;
+        connection.prepare_cached("SELECT name, role, added_us, revoked_us FROM approver ORDER BY name")?;
     let people = select.query_map([], |row| {
         Ok(ApproverEntry {
             name: name(row)?,
-            added: from_micros(row.get(1)?),
-            revoked: row.get::<_, Option<i64>>(2)?.map(from_micros),
+            role: role(row)?,
+            added: from_micros(row.get(2)?),
+            revoked: row.get::<_, Option<i64>>(3)?.map(from_micros),
         })
     })?;
     people.collect()
 }
 
-/// Returns who has this token.
-fn holder(connection: &Connection, token: TokenHash) -> rusqlite::Result<Option<ApproverName>> {
-    connection
-        .prepare_cached(
-            "SELECT name FROM approver WHERE token = ?1 AND revoked_us IS NULL ORDER BY name LIMIT 1",
-        )?
-        .query_row([token.as_bytes()], name)
-        .optional()
+/// Returns who proves to be known, unless they were revoked.
+pub(super) fn find(connection: &Connection, proof: &Proof) -> rusqlite::Result<Option<Principal>> {
+    let principal =
+        |row: &Row<'_>| Ok(Principal { name: name(row)?, role: role(row)?, since: from_micros(row.get(2)?) });
+    let found = match proof {
+        Proof::Named(name) => connection
+            .prepare_cached("SELECT name, role, added_us FROM approver WHERE name = ?1 AND revoked_us IS NULL")?
+            .query_row([name.as_str()], principal),
+        Proof::Token(token) => connection
+            .prepare_cached(
+                "SELECT name, role, added_us FROM approver WHERE token = ?1 AND revoked_us IS NULL ORDER BY name LIMIT 1",
+            )?
+            .query_row([token.as_bytes()], principal),
+    };
+    found.optional()
 }
 
 fn is_active(connection: &Connection, name: &ApproverName) -> rusqlite::Result<bool> {
@@ -187,4 +202,9 @@ fn is_active(connection: &Connection, name: &ApproverName) -> rusqlite::Result<b
 fn name(row: &Row<'_>) -> rusqlite::Result<ApproverName> {
     let name: String = row.get(0)?;
     name.parse().map_err(|error| Error::FromSqlConversionFailure(0, Type::Text, Box::new(error)))
+}
+
+fn role(row: &Row<'_>) -> rusqlite::Result<Role> {
+    let role: String = row.get(1)?;
+    role.parse().map_err(|error| Error::FromSqlConversionFailure(1, Type::Text, Box::new(error)))
 }

@@ -183,6 +183,10 @@ pub(super) fn list(
         rest.push_str("run = ? AND ");
         values.push(run.clone().into());
     }
+    if let Some(tool) = &filter.tool {
+        rest.push_str("tool = ? AND ");
+        values.push(tool.clone().into());
+    }
     rest.push_str("ordinal > 0 ORDER BY ordinal DESC LIMIT ?");
     let most = i64::try_from(filter.most).ok().filter(|most| *most > 0);
     values.push(most.unwrap_or(i64::MAX).into());

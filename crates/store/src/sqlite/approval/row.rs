@@ -62,8 +62,8 @@ pub(super) fn insert(
     let personality = request.call.as_ref().and_then(|call| call.personality.as_deref());
     let mut insert = connection.prepare_cached(
         "INSERT INTO request (id, digest, run, personality, body, state, asked_us, expires_us, decided, replaces,
-                              waiter, waiting)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                              waiter, waiting, tool)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?;
     insert
         .execute((
@@ -79,6 +79,7 @@ pub(super) fn insert(
             &filed.replaces,
             waiter,
             u64::from(waiter.is_some()),
+            request.tool.as_str(),
         ))
         .map(drop)
 }

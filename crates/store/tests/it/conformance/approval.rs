@@ -1,12 +1,13 @@
 //! Requests for approval, and the people who decide them.
 
+use ringfence::audit::Progress;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ringfence::policy::{Decision, SafetyClass};
 use ringfence::{
     Approval, ApprovalError, ApprovalRequest, ApprovalStore, ApproverName, ApproverToken, FiledRequest,
-    PersonDecision, RequestFilter, RequestState, Standing, TokenHash, WaitingCall, Word,
+    PersonDecision, Proof, RequestFilter, RequestState, Role, Standing, TokenHash, WaitingCall, Word,
 };
 use ringfence_store::Filter;
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ use crate::sample::{ORIGIN, key, log};
 const HOUR: Duration = Duration::from_hours(1);
 
 /// A request of the run `run-1`, whose arguments tell it from others.
-fn request(arguments: Value, needed: Decision) -> ApprovalRequest {
+pub(crate) fn request(arguments: Value, needed: Decision) -> ApprovalRequest {
     let request = ApprovalRequest {
         digest: String::new(),
         tool: "pay".parse().unwrap(),
@@ -44,12 +45,18 @@ fn token(name: &str) -> TokenHash {
 
 async fn people(approvals: &dyn ApprovalStore) {
     for name in ["ada", "bob", "cyd"] {
-        approvals.add_approver(&person(name), token(name)).await.unwrap();
+        approvals.add_approver(&person(name), token(name), Role::Approver).await.unwrap();
     }
 }
 
 fn decision(id: &str, name: &str, word: Word) -> PersonDecision {
-    PersonDecision { id: id.into(), token: token(name), word, changed: None, reason: format!("says {name}") }
+    PersonDecision {
+        id: id.into(),
+        by: Proof::Token(token(name)),
+        word,
+        changed: None,
+        reason: format!("says {name}"),
+    }
 }
 
 async fn say(
@@ -99,7 +106,7 @@ async fn two_different_people_and_not_the_proposer() {
     on_each(async |made| {
         let approvals = made.approvals();
         people(approvals).await;
-        approvals.add_approver(&person("agent"), token("agent")).await.unwrap();
+        approvals.add_approver(&person("agent"), token("agent"), Role::Approver).await.unwrap();
         let asked = request(json!(1), Decision::AskTwo);
         let id = approvals.file(&asked, HOUR).await.unwrap();
         let refused = |by: &str| ApprovalError::Proposer { by: person(by) };
@@ -176,8 +183,8 @@ async fn somebody_agrees_to_other_arguments() {
 
 async fn change(made: &Made, needed: Decision, state: RequestState) {
     let approvals = made.approvals();
-    let _known = approvals.add_approver(&person("ada"), token("ada")).await;
-    let _known = approvals.add_approver(&person("bob"), token("bob")).await;
+    let _known = approvals.add_approver(&person("ada"), token("ada"), Role::Approver).await;
+    let _known = approvals.add_approver(&person("bob"), token("bob"), Role::Approver).await;
     let asked = request(json!({"amount": 100, "needed": needed.approvals()}), needed);
     let changed = asked.with_arguments(json!({"amount": 10, "needed": needed.approvals()})).unwrap();
     let id = approvals.file(&asked, HOUR).await.unwrap();
@@ -222,7 +229,10 @@ async fn people_come_and_go_with_what_they_agreed_to() {
         let approvals = made.approvals();
         people(approvals).await;
         let taken = ApprovalError::NameTaken(person("ada"));
-        assert_eq!(approvals.add_approver(&person("ada"), token("x")).await.unwrap_err(), taken);
+        assert_eq!(
+            approvals.add_approver(&person("ada"), token("x"), Role::Approver).await.unwrap_err(),
+            taken
+        );
         let ids = [Decision::Ask, Decision::AskTwo, Decision::Ask, Decision::Ask];
         let mut filed = Vec::new();
         for (number, needed) in ids.into_iter().enumerate() {
@@ -260,7 +270,7 @@ async fn people_come_and_go_with_what_they_agreed_to() {
         let listed = approvals.approvers().await.unwrap();
         let names: Vec<_> = listed.iter().map(|entry| (entry.name.as_str(), entry.revoked)).collect();
         assert_eq!(names, [("ada", Some(Duration::from_secs(1))), ("bob", None), ("cyd", None)]);
-        approvals.add_approver(&person("ada"), token("new")).await.unwrap();
+        approvals.add_approver(&person("ada"), token("new"), Role::Approver).await.unwrap();
         assert_eq!(say(approvals, &filed[0], "ada", Word::Approve).await.unwrap_err(), ApprovalError::Token);
         assert_eq!(say(approvals, &filed[0], "new", Word::Approve).await.unwrap().decided[0].by, "ada");
         assert_eq!(approvals.approvers().await.unwrap()[0].revoked, None);
@@ -294,6 +304,8 @@ async fn lists_and_finds_requests() {
             (all.clone(),                                                 vec![4, 3, 2, 1, 0]),
             (RequestFilter { most: 2, ..all.clone() },                    vec![4, 3]),
             (RequestFilter { run: Some("run-2".into()), ..all.clone() },  vec![4]),
+            (RequestFilter { tool: Some("pay".into()), most: 2, ..all.clone() }, vec![4, 3]),
+            (RequestFilter { tool: Some("pa".into()), ..all.clone() },    vec![]),
             (RequestFilter { run: Some("run-1".into()), most: 1, ..of(RequestState::Open) }, vec![3]),
             (of(RequestState::Open),                                      vec![4, 3]),
             (of(RequestState::Expired),                                   vec![0]),
@@ -431,7 +443,7 @@ async fn what_people_do_is_in_the_audit() {
             ]
         );
         database.sign(&key(), ORIGIN).await.unwrap();
-        assert!(database.verify(&log(), 0, None).await.unwrap().is_intact());
+        assert!(database.verify(&log(), 0, None, &Progress::default()).await.unwrap().is_intact());
         assert_eq!(database.check().await.unwrap(), [""; 0]);
     })
     .await;

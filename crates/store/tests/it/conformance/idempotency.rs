@@ -1,5 +1,6 @@
 //! Calls by idempotency key.
 
+use ringfence::audit::Progress;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -163,7 +164,7 @@ async fn what_a_person_found_out_is_in_the_audit() {
             (&"k".into(), &"committed".into(), &"ada".into(), &"it is in the ledger".into())
         );
         database.sign(&signer(), ORIGIN).await.unwrap();
-        assert!(database.verify(&log(), 0, None).await.unwrap().is_intact());
+        assert!(database.verify(&log(), 0, None, &Progress::default()).await.unwrap().is_intact());
     })
     .await;
 }

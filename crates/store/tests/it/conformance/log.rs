@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ringfence::AuditEntry;
-use ringfence::audit::ProofFile;
+use ringfence::audit::{Progress, ProofFile};
 use ringfence_store::{Database, Filter};
 
 use super::on_each_database;
@@ -83,13 +83,13 @@ async fn signs_verifies_and_proves() {
         let kept: Vec<_> = (1..).zip(notes.iter().map(ToString::to_string)).collect();
         assert_eq!(database.checkpoints().await.unwrap(), kept);
 
-        let verified = database.verify(&log(), 0, None).await.unwrap();
+        let verified = database.verify(&log(), 0, None, &Progress::default()).await.unwrap();
         assert!(verified.is_intact(), "{verified:?}");
         assert_eq!((verified.records, verified.proven, verified.agreeing), (9, 9, 9));
         append(&**database, "run", 9..10).await;
         let trusted = log().open(&notes[4]).unwrap();
-        assert!(database.verify(&log(), 1, Some(&trusted)).await.unwrap().is_intact());
-        let uncovered = database.verify(&log(), 0, None).await.unwrap();
+        assert!(database.verify(&log(), 1, Some(&trusted), &Progress::default()).await.unwrap().is_intact());
+        let uncovered = database.verify(&log(), 0, None, &Progress::default()).await.unwrap();
         assert_eq!(uncovered.findings[0].word(), "unsigned");
 
         for (size, note) in (1..).zip(&notes) {
@@ -138,7 +138,7 @@ async fn many_callers_keep_their_order() {
             assert!(found.iter().map(|stored| stored.at).eq(1_000..1_010), "{found:?}");
         }
         database.sign(&key(), ORIGIN).await.unwrap();
-        let verified = database.verify(&log(), 0, None).await.unwrap();
+        let verified = database.verify(&log(), 0, None, &Progress::default()).await.unwrap();
         assert!(verified.is_intact() && verified.records == 160, "{verified:?}");
     })
     .await;
@@ -156,7 +156,7 @@ async fn forgets_raw_outputs_and_nothing_else() {
         let after = database.entry(1).await.unwrap().unwrap();
         assert_eq!(after, ringfence_store::Stored { raw: None, ..before });
         database.sign(&key(), ORIGIN).await.unwrap();
-        assert!(database.verify(&log(), 0, None).await.unwrap().is_intact());
+        assert!(database.verify(&log(), 0, None, &Progress::default()).await.unwrap().is_intact());
     })
     .await;
 }

@@ -5,6 +5,8 @@
 mod approval;
 mod idempotency;
 mod log;
+mod principal;
+mod search;
 mod value;
 
 use std::any::Any;
@@ -18,6 +20,7 @@ use ringfence::{
 };
 use ringfence_store::{Database, SqliteStore};
 
+pub(crate) use self::approval::request;
 use crate::postgres::Bench;
 
 /// Makes an empty store whose time is the clock's.

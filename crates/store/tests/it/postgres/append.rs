@@ -1,5 +1,6 @@
 //! Several gateways append to one log.
 
+use ringfence::audit::Progress;
 use std::collections::BTreeMap;
 
 use ringfence::{AuditEntry, AuditSink as _, Store as _};
@@ -37,7 +38,7 @@ async fn gateways_append_to_one_log_in_turn() {
     assert_eq!(seen.len(), 48);
     assert!(seen.values().all(|calls| calls.iter().copied().eq(0..EACH)), "{seen:?}");
     second.sign(&key(), ORIGIN).await.unwrap();
-    let verified = first.verify(&log(), 0, None).await.unwrap();
+    let verified = first.verify(&log(), 0, None, &Progress::default()).await.unwrap();
     assert!(verified.is_intact() && verified.agreeing == 1, "{verified:?}");
 }
 
@@ -60,7 +61,7 @@ async fn a_failed_transaction_keeps_nothing_and_the_next_goes_on() {
     append(&store, "run", 3..6).await;
     store.sign(&key(), ORIGIN).await.unwrap();
     assert_eq!(store.size().await.unwrap(), 6);
-    assert!(store.verify(&log(), 0, None).await.unwrap().is_intact());
+    assert!(store.verify(&log(), 0, None, &Progress::default()).await.unwrap().is_intact());
 }
 
 #[tokio::test]

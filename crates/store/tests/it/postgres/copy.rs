@@ -1,8 +1,9 @@
 //! Moving from a SQLite file to PostgreSQL.
 
+use ringfence::audit::Progress;
 use ringfence::{
     ApprovalStore as _, ApproverToken, Claim, IdempotencyStore as _, KeyClaim, KeyFilter, KeyName,
-    PersonDecision, RequestFilter, Settlement, Standing, Store as _, StoreError, Word,
+    PersonDecision, Proof, RequestFilter, Role, Settlement, Standing, Store as _, StoreError, Word,
 };
 use ringfence_store::{Copied, DatabaseError, Filter, PostgresError, SqliteStore, copy};
 
@@ -44,15 +45,15 @@ async fn everything_comes_along() {
         from.settle(&claim(key, "a").name, fence, settlement).await.unwrap();
     }
     let (ada, bob) = (ApproverToken::generate().unwrap().hash(), ApproverToken::generate().unwrap().hash());
-    from.add_approver(&"ada".parse().unwrap(), ada).await.unwrap();
-    from.add_approver(&"bob".parse().unwrap(), bob).await.unwrap();
+    from.add_approver(&"ada".parse().unwrap(), ada, Role::Approver).await.unwrap();
+    from.add_approver(&"bob".parse().unwrap(), bob, Role::Approver).await.unwrap();
     from.revoke_approver(&"bob".parse().unwrap()).await.unwrap();
     let hour = Duration::from_hours(1);
     let open = from.file(&request(1, None, false), hour).await.unwrap();
     let waiting = from.file(&request(2, Some("role"), true), hour).await.unwrap();
     let decision = |id: &str| PersonDecision {
         id: id.into(),
-        token: ada,
+        by: Proof::Token(ada),
         word: Word::Approve,
         changed: None,
         reason: "fine".into(),
@@ -75,7 +76,7 @@ async fn everything_comes_along() {
     let trusted = log().open(&note).unwrap();
     append(&to, "run", 0..3).await;
     to.sign(&key(), ORIGIN).await.unwrap();
-    let verified = to.verify(&log(), 0, Some(&trusted)).await.unwrap();
+    let verified = to.verify(&log(), 0, Some(&trusted), &Progress::default()).await.unwrap();
     assert!(verified.is_intact() && verified.records == size + 3, "{verified:?}");
     to.prove(7, &note, &log()).await.unwrap().verify(&log()).unwrap();
 

@@ -1,5 +1,6 @@
 //! Servers are killed and connections cut under load: nothing acknowledged is lost, and nothing is there twice.
 
+use ringfence::audit::Progress;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -83,7 +84,7 @@ async fn check(store: &PostgresStore, sent: &[Sent]) {
         assert!(lost.is_empty(), "task {task} has lost {lost:?}");
     }
     store.sign(&key(), ORIGIN).await.unwrap();
-    let verified = store.verify(&log(), 0, None).await.unwrap();
+    let verified = store.verify(&log(), 0, None, &Progress::default()).await.unwrap();
     assert!(verified.is_intact(), "{verified:?}");
     assert_eq!(store.check().await.unwrap(), [""; 0]);
 }

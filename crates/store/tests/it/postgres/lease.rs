@@ -1,5 +1,6 @@
 //! Who is alive: keys of processes that are not are in doubt, and what they waited for is adopted.
 
+use ringfence::audit::Progress;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -68,7 +69,7 @@ async fn the_key_of_a_dead_process_is_in_doubt_until_a_person_says() {
     // What the first still has to say comes too late.
     assert_eq!(first.settle(&name, Fence(1), Settlement::Unknown).await, Ok(Settled::Stale));
     third.sign(&key(), ORIGIN).await.unwrap();
-    assert!(third.verify(&log(), 0, None).await.unwrap().is_intact());
+    assert!(third.verify(&log(), 0, None, &Progress::default()).await.unwrap().is_intact());
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod append;
 mod copy;
 mod crash;
 mod lease;
+mod migrate;
 mod model;
 mod open;
 mod proxy;

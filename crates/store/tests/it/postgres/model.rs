@@ -8,7 +8,8 @@ use ringfence::policy::{Decision, SafetyClass};
 use ringfence::{
     ApprovalError, ApprovalRequest, ApprovalStore, ApproverName, ApproverToken, Claim, Clock as _, Fence,
     FiledRequest, IdempotencyStore, KeyClaim, KeyFilter, KeyFinding, KeyName, KeyState, ManualClock,
-    MemoryApprovals, MemoryIdempotency, PersonDecision, RequestFilter, RequestState, Settlement, Word,
+    MemoryApprovals, MemoryIdempotency, PersonDecision, Proof, RequestFilter, RequestState, Role, Settlement,
+    Word,
 };
 use serde_json::json;
 
@@ -156,8 +157,8 @@ async fn approvals_behave_as_in_memory() {
         let people: Vec<ApproverName> = ["ada", "bob", "eve"].map(|name| name.parse().unwrap()).to_vec();
         let mut tokens: Vec<_> = people.iter().map(|_| ApproverToken::generate().unwrap().hash()).collect();
         for (name, token) in people.iter().zip(&tokens) {
-            memory.add_approver(name, *token).await.unwrap();
-            store.add_approver(name, *token).await.unwrap();
+            memory.add_approver(name, *token, Role::Approver).await.unwrap();
+            store.add_approver(name, *token, Role::Approver).await.unwrap();
         }
         let mut names = Names::default();
         let mut ids = vec![("none".to_owned(), "none".to_owned())];
@@ -186,8 +187,16 @@ async fn approvals_behave_as_in_memory() {
                     let filed = memory.request(&ours).await.unwrap();
                     let changed =
                         filed.map(|filed| filed.request.with_arguments(json!(chance.below(3))).unwrap());
-                    let mut decision =
-                        PersonDecision { id: ours, token: tokens[person], word, changed, reason: at.clone() };
+                    let mut decision = PersonDecision {
+                        id: ours,
+                        by: match chance.below(3) {
+                            0 => Proof::Named(people[person].clone()),
+                            _ => Proof::Token(tokens[person]),
+                        },
+                        word,
+                        changed,
+                        reason: at.clone(),
+                    };
                     let expected = memory.decide(&decision).await;
                     decision.id = theirs;
                     let found = store.decide(&decision).await;
@@ -210,8 +219,9 @@ async fn approvals_behave_as_in_memory() {
                         assert_eq!(store.revoke_approver(name).await.unwrap(), expected, "{at}");
                     } else {
                         let token = ApproverToken::generate().unwrap().hash();
-                        let expected = memory.add_approver(name, token).await;
-                        assert_eq!(store.add_approver(name, token).await, expected, "{at}");
+                        let role = Role::ALL[usize::try_from(chance.below(3)).unwrap()];
+                        let expected = memory.add_approver(name, token, role).await;
+                        assert_eq!(store.add_approver(name, token, role).await, expected, "{at}");
                         if expected.is_ok() {
                             tokens[person] = token;
                         }
@@ -237,9 +247,15 @@ async fn approvals_behave_as_in_memory() {
                     bench.set_clock(clock.now()).await;
                 }
             }
+            for proof in [Proof::Named(people[person].clone()), Proof::Token(tokens[person])] {
+                let expected = memory.principal(&proof).await.unwrap();
+                assert_eq!(store.principal(&proof).await.unwrap(), expected, "{at}");
+            }
             let state = RequestState::ALL.into_iter().nth(usize::try_from(chance.below(8)).unwrap());
             let run = (chance.below(2) == 0).then(|| "run-1".to_owned());
-            let filter = RequestFilter { state, run, most: usize::try_from(chance.below(4)).unwrap() };
+            let tool = [None, None, Some("pay"), Some("none")][usize::try_from(chance.below(4)).unwrap()];
+            let tool = tool.map(str::to_owned);
+            let filter = RequestFilter { state, run, tool, most: usize::try_from(chance.below(4)).unwrap() };
             let found = names.show_all(&store.requests(&filter).await.unwrap());
             assert_eq!(found, names.show_all(&memory.requests(&filter).await.unwrap()), "{at}");
         }

@@ -1,11 +1,12 @@
 //! A wire that is cut at the worst moment: when the commit is on its way, or its answer is.
 
+use ringfence::audit::Progress;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ringfence::{
-    ApprovalStore as _, Claim, Fence, IdempotencyStore as _, KeyClaim, KeyName, PersonDecision, Settled,
-    Settlement, Standing, Store as _, Word,
+    ApprovalStore as _, Claim, Fence, IdempotencyStore as _, KeyClaim, KeyName, PersonDecision, Proof, Role,
+    Settled, Settlement, Standing, Store as _, Word,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -126,7 +127,7 @@ async fn a_commit_whose_answer_was_lost_is_asked_for() {
     assert_eq!(store.size().await.unwrap(), 12);
     assert_eq!(store.list("space", "").await.unwrap().len(), 12);
     store.sign(&key(), ORIGIN).await.unwrap();
-    assert!(store.verify(&log(), 0, None).await.unwrap().is_intact());
+    assert!(store.verify(&log(), 0, None, &Progress::default()).await.unwrap().is_intact());
     assert_eq!(store.check().await.unwrap(), [""; 0]);
 }
 
@@ -178,11 +179,16 @@ async fn people_decide_and_calls_take_once() {
     let store = PostgresStore::connect(&wire.url(&bench)).await.unwrap();
     let token = ringfence::ApproverToken::generate().unwrap().hash();
     let name: ringfence::ApproverName = "ada".parse().unwrap();
-    store.add_approver(&name, token).await.unwrap();
+    store.add_approver(&name, token, Role::Approver).await.unwrap();
     let request = super::lease::request(1, None, false);
     let id = store.file(&request, Duration::from_hours(1)).await.unwrap();
-    let decision =
-        PersonDecision { id: id.clone(), token, word: Word::Approve, changed: None, reason: "fine".into() };
+    let decision = PersonDecision {
+        id: id.clone(),
+        by: Proof::Token(token),
+        word: Word::Approve,
+        changed: None,
+        reason: "fine".into(),
+    };
     let decided = store.decide(&decision).await.unwrap();
     assert_eq!(decided.state, ringfence::RequestState::Approved);
     let Ok(Standing::Approved(people)) = store.take(&id).await else { panic!("it was approved") };
@@ -192,7 +198,7 @@ async fn people_decide_and_calls_take_once() {
     // Adding and deciding are in the log, once each.
     assert_eq!(store.size().await.unwrap(), 2);
     store.sign(&key(), ORIGIN).await.unwrap();
-    assert!(store.verify(&log(), 0, None).await.unwrap().is_intact());
+    assert!(store.verify(&log(), 0, None, &Progress::default()).await.unwrap().is_intact());
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Whoever changes the database is found out.
 
-use ringfence::audit::Finding;
+use ringfence::audit::{Finding, Progress};
 
 use super::*;
 use crate::sample::{ORIGIN, append, call, key, log};
@@ -24,6 +24,12 @@ async fn finds_every_change() {
         (buy,                                                                 Some("edited")),
         ("UPDATE entry SET record = '\\xff' WHERE position = 3",              Some("edited")),
         ("UPDATE entry SET leaf = '\\x00' WHERE position = 3",                Some("edited")),
+        ("UPDATE entry SET class = 'write' WHERE position = 1",               Some("edited")),
+        ("UPDATE entry SET principal = NULL WHERE position = 1",              Some("edited")),
+        ("UPDATE entry SET host = '\\x00' WHERE position = 1",                Some("edited")),
+        ("UPDATE span SET first_ms = 1001",                                   Some("edited")),
+        ("UPDATE span SET last_ms = last_ms - 1",                             Some("edited")),
+        ("DELETE FROM span",                                                  Some("edited")),
         ("DELETE FROM entry WHERE position = 3",                              Some("missing")),
         ("DELETE FROM entry WHERE position = 0",                              Some("missing")),
         ("DELETE FROM entry WHERE position > 6",                              Some("truncated")),
@@ -46,7 +52,7 @@ async fn finds_every_change() {
         append(&store, "run", 0..8).await;
         store.sign(&key(), ORIGIN).await.unwrap();
         bench.sql(sql).await;
-        let verified = store.verify(&log(), 0, None).await.unwrap();
+        let verified = store.verify(&log(), 0, None, &Progress::default()).await.unwrap();
         let found: Vec<_> = verified.findings.iter().map(Finding::word).collect();
         assert_eq!(found.first().copied(), expected, "{sql}: {found:?}");
     }
@@ -58,6 +64,8 @@ async fn names_the_records_of_what_was_changed_once() {
     let cases = [
         ("UPDATE entry SET run = 'other' WHERE position = 3",                          "record 3 is filed under another run than it has"),
         ("UPDATE entry SET at_ms = -1 WHERE position = 3",                             "record 3 is filed under another time than it has"),
+        ("UPDATE entry SET host = 'a' WHERE position = 3",                             "record 3 is filed under another host than it has"),
+        ("UPDATE span SET first_ms = 1001",                                            "record 0 is filed under another time than it has"),
         ("UPDATE node SET hash = '\\x00' WHERE level = 1 AND position = 2",          "the stored hash over the records 4 to 5 is not theirs"),
         ("DELETE FROM node WHERE level = 1 AND position = 2",                          "the stored hash over the records 4 to 5 is not theirs"),
         ("INSERT INTO node VALUES (1, 5, '\\x00')",                                  "the stored hash over the records 10 to 11 is not theirs"),
@@ -68,7 +76,7 @@ async fn names_the_records_of_what_was_changed_once() {
         append(&store, "run", 0..10).await;
         store.sign(&key(), ORIGIN).await.unwrap();
         bench.sql(sql).await;
-        let verified = store.verify(&log(), 0, None).await.unwrap();
+        let verified = store.verify(&log(), 0, None, &Progress::default()).await.unwrap();
         let found: Vec<_> = verified.findings.iter().map(ToString::to_string).collect();
         assert_eq!(found, [sentence], "{sql}");
     }

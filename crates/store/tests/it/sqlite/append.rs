@@ -1,5 +1,6 @@
 //! Entries go in, and come out as they went in.
 
+use ringfence::audit::Progress;
 use std::collections::BTreeMap;
 
 use ringfence_store::{Filter, Stored};
@@ -31,7 +32,7 @@ async fn keeps_a_call_with_its_outputs() {
     assert_eq!(store.entry(5).unwrap(), None);
     assert_eq!(store.entry(u64::MAX).unwrap(), None);
 
-    let verified = store.verify(&log(), 0, None).unwrap();
+    let verified = store.verify(&log(), 0, None, &Progress::default()).unwrap();
     assert!(verified.is_intact(), "{verified:?}");
     assert_eq!((verified.records, verified.proven, verified.agreeing), (5, 5, 1));
 
@@ -72,7 +73,7 @@ async fn many_callers_share_transactions_and_keep_their_order() {
     assert_eq!(seen.len(), 64);
     assert!(seen.values().all(|calls| calls.iter().copied().eq(0..EACH)), "{seen:?}");
     store.sign(&key(), ORIGIN).unwrap();
-    assert!(store.verify(&log(), 0, None).unwrap().is_intact());
+    assert!(store.verify(&log(), 0, None, &Progress::default()).unwrap().is_intact());
 }
 
 #[tokio::test]
@@ -84,7 +85,7 @@ async fn goes_on_with_the_tree_after_reopening() {
         append(&store, "run", 0..7).await;
         store.sign(&key(), ORIGIN).unwrap();
     }
-    let verified = bench.read().verify(&log(), 0, None).unwrap();
+    let verified = bench.read().verify(&log(), 0, None, &Progress::default()).unwrap();
     assert!(verified.is_intact(), "{verified:?}");
     assert_eq!((verified.records, verified.agreeing), (35, 5));
 }
@@ -105,7 +106,7 @@ async fn a_failed_transaction_keeps_nothing_and_the_next_goes_on() {
     append(&store, "run", 3..6).await;
     store.sign(&key(), ORIGIN).unwrap();
     assert_eq!(store.size().unwrap(), 6);
-    assert!(store.verify(&log(), 0, None).unwrap().is_intact());
+    assert!(store.verify(&log(), 0, None, &Progress::default()).unwrap().is_intact());
 }
 
 #[tokio::test]
@@ -131,7 +132,7 @@ async fn one_that_fails_does_not_take_others_along() {
     }
     assert_eq!(store.size().unwrap(), 160);
     store.sign(&key(), ORIGIN).unwrap();
-    assert!(store.verify(&log(), 0, None).unwrap().is_intact());
+    assert!(store.verify(&log(), 0, None, &Progress::default()).unwrap().is_intact());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,6 @@
 //! A full disk: what does not fit is an error, what was acknowledged stays, and with room it goes on.
 
+use ringfence::audit::Progress;
 use std::io::{Read as _, Write as _};
 
 use ringfence::Store as _;
@@ -44,7 +45,7 @@ fn fills_the_disk() {
         let store = SqliteStore::open(&path).unwrap();
         let found = store.entries(&Filter::default(), 0, usize::MAX).unwrap();
         assert!(found.iter().map(|stored| stored.at).eq((0..kept + 50).map(|call| 1_000 + call)));
-        assert!(store.verify(&log(), 0, None).unwrap().is_intact());
+        assert!(store.verify(&log(), 0, None, &Progress::default()).unwrap().is_intact());
         assert_eq!(store.check().unwrap(), [""; 0]);
         let mut output = std::io::stdout().lock();
         writeln!(output, "\nkept {kept}").and_then(|()| output.flush()).unwrap();

@@ -1,16 +1,19 @@
 //! Files of older versions are brought up to date, by one process, at once or not at all.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use ringfence::audit::{Checkpoint, Frontier, Hash};
+use ringfence::audit::{Checkpoint, Frontier, Hash, Progress};
+use ringfence::{RequestFilter, Role};
 use ringfence_store::{Filter, SqliteError};
 use rusqlite::Connection;
 
 use super::*;
 
-/// The tables of version 1, which never change again.
+/// The tables of older versions, which never change again.
 const VERSION_1: &str = include_str!("../../../src/sqlite/schema/1.sql");
+const VERSION_2: &str = include_str!("../../../src/sqlite/schema/2.sql");
 
 /// Makes a file as version 1 did, with entries and a checkpoint over them.
 fn version_1(path: &Path, entries: u64) {
@@ -59,15 +62,82 @@ async fn keeps_everything_of_an_older_version() {
     version_1(&bench.path(), 100);
     assert!(matches!(SqliteStore::open_read_only(&bench.path()), Err(SqliteError::Older { found: 1, .. })));
     let store = bench.open();
-    assert_eq!(version(&bench.path()), 2);
+    assert_eq!(version(&bench.path()), 3);
     append(&store, "new", 0..3).await;
     store.sign(&key(), ORIGIN).unwrap();
-    let verified = store.verify(&log(), 0, None).unwrap();
+    let verified = store.verify(&log(), 0, None, &Progress::default()).unwrap();
     assert!(verified.is_intact() && verified.records == 103 && verified.agreeing == 2, "{verified:?}");
     assert_eq!(store.check().unwrap(), [""; 0]);
     let filter = Filter { tool: Some("pay".into()), ..Filter::default() };
     assert_eq!(store.newest(&filter, 200).unwrap().len(), 103);
     assert_eq!(ringfence::Store::get(&store, "space", "key").await.unwrap().as_deref(), Some("value"));
+}
+
+/// Makes a file as version 2 did, from the entries that a store of today has.
+fn version_2(path: &Path, today: &Path) {
+    let connection = Connection::open(path).unwrap();
+    connection.pragma_update(None, "journal_mode", "WAL").unwrap();
+    connection.execute_batch(VERSION_1).unwrap();
+    connection.execute_batch(VERSION_2).unwrap();
+    connection.pragma_update(None, "application_id", 0x5246_4e43).unwrap();
+    connection.pragma_update(None, "user_version", 2).unwrap();
+    connection.execute("ATTACH ?1 AS today", [today.to_str().unwrap()]).unwrap();
+    connection
+        .execute_batch(
+            "INSERT INTO entry
+                 SELECT position, at_ms, kind, run, tool, code, leaf, record, raw, clean FROM today.entry;
+             INSERT INTO node SELECT * FROM today.node;
+             UPDATE frontier SET bytes = (SELECT bytes FROM today.frontier);
+             INSERT INTO checkpoint SELECT * FROM today.checkpoint;
+             INSERT INTO request SELECT ordinal, id, digest, run, personality, body, state, asked_us, expires_us,
+                 decided, replaces, waiter, waiting FROM today.request;
+             INSERT INTO approver SELECT name, token, added_us, revoked_us FROM today.approver;",
+        )
+        .unwrap();
+    drop(connection);
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(path, private).unwrap();
+}
+
+#[tokio::test]
+async fn files_old_entries_under_what_they_are_found_by_today() {
+    let (today, bench) = (Bench::new(), Bench::new());
+    let store = today.open();
+    crate::sample::call(Arc::new(store.clone())).await;
+    crate::sample::variety(&store).await;
+    append(&store, "run", 0..2_100).await;
+    let token = ringfence::ApproverToken::new("ada").hash();
+    ringfence::ApprovalStore::add_approver(&store, &"ada".parse().unwrap(), token, Role::Approver)
+        .await
+        .unwrap();
+    let asked = crate::conformance::request(serde_json::json!(1), ringfence::policy::Decision::Ask);
+    ringfence::ApprovalStore::file(&store, &asked, Duration::from_hours(1)).await.unwrap();
+    store.sign(&key(), ORIGIN).unwrap();
+    let all = store.entries(&Filter::default(), 0, usize::MAX).unwrap();
+    version_2(&bench.path(), &today.path());
+
+    let store = bench.open();
+    assert_eq!(version(&bench.path()), 3);
+    assert_eq!(store.entries(&Filter::default(), 0, usize::MAX).unwrap(), all);
+    let verified = store.verify(&log(), 0, None, &Progress::default()).unwrap();
+    assert!(verified.is_intact() && verified.records == 2_113, "{verified:?}");
+    assert_eq!(store.check().unwrap(), [""; 0]);
+    let people = ringfence::ApprovalStore::approvers(&store).await.unwrap();
+    assert_eq!((people.len(), people[0].role), (1, Role::Approver));
+    let of_tool = RequestFilter { tool: Some("pay".into()), ..RequestFilter::default() };
+    assert_eq!(ringfence::ApprovalStore::requests(&store, &of_tool).await.unwrap().len(), 1);
+    let text = |text: &str| Some(text.to_owned());
+    #[rustfmt::skip]
+    let cases = [
+        (Filter { class: text("read"), ..Filter::default() },                             vec![1]),
+        (Filter { host: text("api.example"), ..Filter::default() },                       vec![2]),
+        (Filter { principal: text("bob"), ..Filter::default() },                          vec![7, 10]),
+        (Filter { since_ms: Some(1_994), until_ms: Some(1_995), ..Filter::default() },    vec![8, 1_006]),
+    ];
+    for (filter, expected) in cases {
+        let found = store.newest(&filter, 100).unwrap();
+        assert_eq!(found.iter().map(|stored| stored.index).collect::<Vec<_>>(), expected, "{filter:?}");
+    }
 }
 
 #[test]
@@ -87,7 +157,7 @@ fn does_not_change_tables_under_another_process() {
     assert_eq!(version(&bench.path()), 1);
     lock.unlock().unwrap();
     bench.open();
-    assert_eq!(version(&bench.path()), 2);
+    assert_eq!(version(&bench.path()), 3);
 }
 
 /// Not a test: brings the file up to date, until it is killed.
@@ -103,21 +173,26 @@ fn a_migration_that_is_killed_leaves_nothing_half_made() {
     let (mut old, mut new) = (0, 0);
     let template = Bench::new();
     version_1(&template.path(), 20_000);
+    let started = std::time::Instant::now();
+    let bench = Bench::new();
+    std::fs::copy(template.path(), bench.path()).unwrap();
+    child::spawn("sqlite::migrate::migrates_until_it_is_killed", &bench.path()).wait().unwrap();
+    let whole = started.elapsed();
     // The steps are small against the time that the migration takes, and go beyond its end.
-    for step in 0..24 {
+    for step in 1..=24 {
         let bench = Bench::new();
         std::fs::copy(template.path(), bench.path()).unwrap();
         let mut child = child::spawn("sqlite::migrate::migrates_until_it_is_killed", &bench.path());
-        std::thread::sleep(Duration::from_millis(5 + 4 * step));
+        std::thread::sleep(whole * step / 12);
         child.kill().unwrap();
         child.wait().unwrap();
         match version(&bench.path()) {
             1 => old += 1,
-            2 => new += 1,
+            3 => new += 1,
             other => assert_eq!(other, 1),
         }
         let store = bench.open();
-        assert_eq!(version(&bench.path()), 2);
+        assert_eq!(version(&bench.path()), 3);
         assert_eq!(store.check().unwrap(), [""; 0]);
         assert_eq!(store.size().unwrap(), 20_000);
     }

@@ -1,5 +1,6 @@
 //! Which files are opened, by whom, and how they are copied.
 
+use ringfence::audit::Progress;
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::Arc;
@@ -76,7 +77,7 @@ fn does_not_write_to_a_file_of_another_user() {
 async fn refuses_files_that_are_not_ours() {
     #[rustfmt::skip]
     let cases = [
-        ("PRAGMA user_version = 3",                    "has version 3, and this program knows versions up to 2"),
+        ("PRAGMA user_version = 4",                    "has version 4, and this program knows versions up to 3"),
         ("PRAGMA application_id = 7",                  "is not a database of ringfence"),
         ("PRAGMA user_version = 0",                    "is not a database of ringfence"),
         ("PRAGMA user_version = -1",                   "is not a database of ringfence"),
@@ -109,7 +110,7 @@ async fn readers_write_nothing() {
     store.set("space", "key", "value", None).await.unwrap();
     assert_eq!(reader.size().unwrap(), 3);
     assert_eq!(reader.get("space", "key").await.unwrap().as_deref(), Some("value"));
-    assert!(reader.verify(&log(), 3, None).unwrap().is_intact());
+    assert!(reader.verify(&log(), 3, None, &Progress::default()).unwrap().is_intact());
     assert!(matches!(reader.sign(&key(), ORIGIN), Err(SqliteError::ReadOnly { .. })));
     assert!(reader.set("space", "key", "other", None).await.is_err());
     assert!(reader.append(&[AuditEntry::Approval(&step("run", 4))]).await.is_err());
@@ -127,7 +128,7 @@ async fn several_writers_share_one_log() {
     assert_eq!(first.get("space", "key").await.unwrap().as_deref(), Some("value"));
     first.sign(&key(), ORIGIN).unwrap();
     second.sign(&key(), ORIGIN).unwrap();
-    let verified = second.verify(&log(), 0, None).unwrap();
+    let verified = second.verify(&log(), 0, None, &Progress::default()).unwrap();
     assert!(verified.is_intact() && verified.records == 20, "{verified:?}");
 
     let (id, other) = (first.instance().unwrap().to_owned(), second.instance().unwrap());
@@ -168,7 +169,7 @@ async fn a_copy_is_a_database_of_its_own() {
 
     let copied = SqliteStore::open(&copy).unwrap();
     assert_eq!(copied.size().unwrap(), 100);
-    assert!(copied.verify(&log(), 0, None).unwrap().is_intact());
+    assert!(copied.verify(&log(), 0, None, &Progress::default()).unwrap().is_intact());
     append(&copied, "other", 0..1).await;
     assert_eq!((copied.size().unwrap(), store.size().unwrap()), (101, 101));
 }
@@ -194,7 +195,7 @@ async fn a_copy_made_while_others_write_is_sound() {
         let copied = SqliteStore::open(&copy).unwrap();
         let size = copied.size().unwrap();
         assert_eq!(copied.check().unwrap(), [""; 0]);
-        let verified = copied.verify(&log(), size, None).unwrap();
+        let verified = copied.verify(&log(), size, None, &Progress::default()).unwrap();
         assert!(verified.is_intact() && verified.records == size, "{verified:?}");
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
@@ -215,7 +216,7 @@ async fn raw_outputs_are_kept_as_chosen() {
         let stored = store.entry(1).unwrap().unwrap();
         assert_eq!((stored.raw.is_some(), stored.clean.is_some()), (kept, true), "{raw:?}");
         store.sign(&key(), ORIGIN).unwrap();
-        assert!(store.verify(&log(), 0, None).unwrap().is_intact());
+        assert!(store.verify(&log(), 0, None, &Progress::default()).unwrap().is_intact());
     }
 }
 

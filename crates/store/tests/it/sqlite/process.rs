@@ -1,5 +1,6 @@
 //! Several processes on one file.
 
+use ringfence::audit::Progress;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -78,7 +79,7 @@ fn nobody_starves_and_the_log_verifies() {
         let store = bench.open();
         assert_eq!(store.size().unwrap(), counts.iter().sum::<u64>());
         store.sign(&key(), ORIGIN).unwrap();
-        assert!(store.verify(&log(), 0, None).unwrap().is_intact());
+        assert!(store.verify(&log(), 0, None, &Progress::default()).unwrap().is_intact());
         assert_eq!(store.check().unwrap(), [""; 0]);
     }
 }

@@ -1,12 +1,13 @@
 //! Whoever changes the file is found out.
 
+use ringfence::audit::Progress;
 use std::sync::Arc;
 
 use super::*;
 
 /// The words of what a verification finds.
 fn words(bench: &Bench, tail: u64) -> Vec<&'static str> {
-    let verified = bench.read().verify(&log(), tail, None).unwrap();
+    let verified = bench.read().verify(&log(), tail, None, &Progress::default()).unwrap();
     verified.findings.iter().map(ringfence::audit::Finding::word).collect()
 }
 
@@ -33,6 +34,13 @@ async fn finds_every_change() {
         ("UPDATE entry SET run = NULL WHERE position = 3",                    Some("edited")),
         ("UPDATE entry SET tool = 'other' WHERE position = 1",                Some("edited")),
         ("UPDATE entry SET code = 'FORBIDDEN' WHERE position = 1",            Some("edited")),
+        ("UPDATE entry SET class = 'write' WHERE position = 1",               Some("edited")),
+        ("UPDATE entry SET principal = NULL WHERE position = 1",              Some("edited")),
+        ("UPDATE entry SET host = 'x' WHERE position = 1",                    Some("edited")),
+        ("UPDATE span SET first_ms = 1001",                                   Some("edited")),
+        ("UPDATE span SET last_ms = last_ms - 1",                             Some("edited")),
+        ("UPDATE span SET block = 1",                                         Some("edited")),
+        ("DELETE FROM span",                                                  Some("edited")),
         ("UPDATE entry SET tool = 'x' WHERE position = 0",                    Some("edited")),
         ("UPDATE node SET hash = zeroblob(32) WHERE level = 1 AND position = 2", Some("edited")),
         ("UPDATE node SET hash = x'00' WHERE level = 3",                      Some("edited")),
@@ -85,7 +93,7 @@ async fn names_the_records_of_what_was_changed_once() {
         store.sign(&key(), ORIGIN).unwrap();
         drop(store);
         bench.sql(sql);
-        let verified = bench.read().verify(&log(), 0, None).unwrap();
+        let verified = bench.read().verify(&log(), 0, None, &Progress::default()).unwrap();
         let found: Vec<_> = verified.findings.iter().map(ToString::to_string).collect();
         assert_eq!(found, [sentence], "{sql}");
     }
@@ -106,7 +114,7 @@ async fn a_cut_that_hides_its_traces_shows_against_a_checkpoint_kept_elsewhere()
 
     std::fs::write(bench.path(), early).unwrap();
     assert!(words(&bench, 0).is_empty());
-    let verified = bench.read().verify(&log(), 0, Some(&kept)).unwrap();
+    let verified = bench.read().verify(&log(), 0, Some(&kept), &Progress::default()).unwrap();
     assert_eq!(verified.findings[0].word(), "truncated");
 }
 

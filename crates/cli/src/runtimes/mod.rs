@@ -1,0 +1,39 @@
+//! What runs the tools of a toolbox that are neither programs of this machine nor ringfence's own.
+//!
+//! A build without one of them says so where it is asked for.
+
+#[cfg(feature = "wasm")]
+#[path = "component.rs"]
+mod component;
+#[cfg(not(feature = "wasm"))]
+#[path = "component_absent.rs"]
+mod component;
+#[cfg(feature = "container")]
+#[path = "engine.rs"]
+mod engine;
+#[cfg(not(feature = "container"))]
+#[path = "engine_absent.rs"]
+mod engine;
+mod files;
+
+#[cfg(feature = "wasm")]
+pub(crate) use component::host as component_host;
+pub(crate) use component::{Plugin, plugin_tools};
+pub(crate) use engine::{containers, sandbox, sweep};
+pub(crate) use files::PolicyFiles;
+
+/// The largest component.
+const MAX_COMPONENT: u64 = 256 << 20;
+
+/// Reads a component's file.
+pub(crate) fn read_component(path: &std::path::Path) -> Result<Vec<u8>, String> {
+    let said = |error: std::io::Error| error.to_string();
+    let metadata = std::fs::metadata(path).map_err(said)?;
+    if !metadata.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    if metadata.len() > MAX_COMPONENT {
+        return Err("it is larger than 256 MiB".to_owned());
+    }
+    std::fs::read(path).map_err(said)
+}

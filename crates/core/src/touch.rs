@@ -1,0 +1,143 @@
+//! What a call touched through its handles, or was refused: the reach that its record shows.
+//!
+//! INVARIANT: a secret is named by its ref and a stored value by its key; no value is ever kept here.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ringfence_egress::{Evidence, Verdict};
+use ringfence_policy::{Code, Direction, Grant};
+use serde::Serialize;
+
+/// How many things a record lists; what is beyond is counted.
+const MOST_LISTED: usize = 64;
+/// How much of a name is kept, in bytes.
+const MOST_BYTES: usize = 512;
+
+/// One thing that a call touched or was refused.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub(crate) struct Touch {
+    surface: &'static str,
+    what: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<Code>,
+    /// A process could reach it; whether it did was not observed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    granted: bool,
+}
+
+/// What a call touched, each thing once, as its record has it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Touched {
+    pub(crate) listed: Vec<Touch>,
+    /// How often something was touched after the list was full.
+    pub(crate) left_out: u64,
+}
+
+/// What a call touches while it runs. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Touches(Arc<Mutex<Touched>>);
+
+impl Touches {
+    /// Keeps that something was touched, or refused.
+    pub(crate) fn note(&self, surface: &'static str, what: &str, refused: Option<Code>) {
+        self.keep(surface, what, refused, false);
+    }
+
+    /// Keeps that a file was touched, or refused.
+    pub(crate) fn file(&self, direction: Direction, path: &Path, refused: Option<Code>) {
+        self.note(surface(direction), &path.to_string_lossy(), refused);
+    }
+
+    /// Keeps what a process that was started could reach in the file system.
+    pub(crate) fn process(&self, grant: &Grant) {
+        let Some(fs) = &grant.fs else { return };
+        for direction in [Direction::Read, Direction::Write] {
+            let (trees, globs) = fs.trees(direction);
+            for tree in &trees {
+                self.keep(surface(direction), &tree.to_string_lossy(), None, true);
+            }
+            for glob in globs {
+                self.keep(surface(direction), glob.as_str(), None, true);
+            }
+        }
+    }
+
+    /// Takes what was touched so far, with the hosts of the call's connections.
+    pub(crate) fn take(&self, connections: &[Evidence]) -> Touched {
+        for evidence in connections {
+            let refused = match &evidence.verdict {
+                Verdict::Refused { code, .. } => Some(*code),
+                Verdict::Cut { .. } | Verdict::Done | Verdict::Failed { .. } => None,
+            };
+            self.note("host", &evidence.host, refused);
+        }
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn keep(&self, surface: &'static str, what: &str, refused: Option<Code>, granted: bool) {
+        let what = short(what);
+        let mut touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |touch: &Touch| {
+            touch.surface == surface
+                && touch.what == what
+                && touch.refused == refused
+                && touch.granted == granted
+        };
+        if touched.listed.iter().any(same) {
+            return;
+        }
+        if touched.listed.len() < MOST_LISTED {
+            touched.listed.push(Touch { surface, what: what.into_owned(), refused, granted });
+        } else {
+            touched.left_out += 1;
+        }
+    }
+}
+
+const fn surface(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Read => "read",
+        Direction::Write => "write",
+    }
+}
+
+/// Cuts a name that is too long.
+fn short(what: &str) -> Cow<'_, str> {
+    match what.get(..what.floor_char_boundary(MOST_BYTES)) {
+        Some(head) if head.len() < what.len() => Cow::Owned(format!("{head}…")),
+        _ => Cow::Borrowed(what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_each_thing_once_and_not_too_many() {
+        let touches = Touches::default();
+        for _ in 0..3 {
+            touches.note("secret", "prod/db", None);
+            touches.note("secret", "prod/db", Some(Code::SecretNotDeclared));
+        }
+        for number in 0..100 {
+            touches.note("storage", &number.to_string(), None);
+        }
+        touches.note("secret", "prod/db", None);
+        let touched = touches.take(&[]);
+        assert_eq!((touched.listed.len(), touched.left_out), (64, 38));
+        assert!(touches.take(&[]).listed.is_empty());
+    }
+
+    #[test]
+    fn cuts_long_names_between_characters() {
+        let touches = Touches::default();
+        touches.note("storage", &"ä".repeat(1_000), None);
+        touches.note("storage", &"x".repeat(512), None);
+        let lengths: Vec<_> =
+            touches.take(&[]).listed.iter().map(|touch| touch.what.chars().count()).collect();
+        assert_eq!(lengths, [257, 512]);
+    }
+}

@@ -1,0 +1,108 @@
+//! Requests for approval, over the API.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use ringfence::{RequestFilter, RequestState, Role};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::decision::{self, Say};
+use super::super::fault::Fault;
+use super::super::front::{Caller, Front};
+use super::super::view::{Asked, Request};
+use super::{Endpoint, Json, Sent, Wanted};
+
+/// How many requests are returned at most, and when nobody says.
+const MOST: usize = 500;
+const USUAL: usize = 100;
+
+/// Which requests are wanted.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct RequestQuery {
+    /// `approved`, `denied`, `expired`, `open`, `replaced` or `taken`.
+    state: Option<String>,
+    /// The run.
+    run: Option<String>,
+    /// The tool.
+    tool: Option<String>,
+    /// How many at most, newest first: 1 to 500, 100 when absent.
+    most: Option<usize>,
+}
+
+/// What a person says about a request.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct DecisionBody {
+    /// `approve`, `deny`, or `change` to agree to other arguments.
+    word: String,
+    /// Why; a refusal needs one.
+    #[serde(default)]
+    reason: String,
+    /// With `change`, the other arguments.
+    #[schemars(with = "Option<Value>")]
+    arguments: Option<Box<RawValue>>,
+}
+
+/// Requests.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub(crate) struct RequestList {
+    /// The requests, newest first.
+    requests: Vec<Request>,
+}
+
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::get("/api/v1/approvals", "List requests for approval", Role::Viewer)
+            .wants::<RequestQuery>()
+            .answers::<RequestList, _, _>(list),
+        Endpoint::get("/api/v1/approvals/{id}", "Show a request with what is needed to decide", Role::Viewer)
+            .answers::<Asked, _, _>(show),
+        Endpoint::post("/api/v1/approvals/{id}/decision", "Decide about a request", Role::Approver)
+            .takes::<DecisionBody>()
+            .answers::<Request, _, _>(decide),
+    ]
+}
+
+async fn list(
+    State(front): State<Arc<Front>>,
+    Wanted(query): Wanted<RequestQuery>,
+) -> Result<Json<RequestList>, Fault> {
+    let state = query.state.filter(|state| !state.is_empty()).map(|text| {
+        let found = RequestState::ALL.into_iter().find(|state| state.as_str() == text);
+        found.ok_or_else(|| Fault::input(format!("there is no state `{text}`")))
+    });
+    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let filter = RequestFilter {
+        state: state.transpose()?,
+        run: given(query.run),
+        tool: given(query.tool),
+        most: query.most.unwrap_or(USUAL).clamp(1, MOST),
+    };
+    let found = front.store.approvals.requests(&filter).await?;
+    Ok(Json(RequestList { requests: found.iter().map(Request::of).collect() }))
+}
+
+async fn show(
+    State(front): State<Arc<Front>>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Asked>, Fault> {
+    Ok(Json(Asked::read(&front, &caller, &id).await?))
+}
+
+async fn decide(
+    State(front): State<Arc<Front>>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Sent(body): Sent<DecisionBody>,
+) -> Result<Json<Request>, Fault> {
+    let say = Say {
+        word: decision::word(&body.word)?,
+        reason: body.reason,
+        arguments: body.arguments.map(|raw| raw.get().to_owned()),
+    };
+    Ok(Json(Request::of(&decision::decide(&front, &caller, &id, say).await?)))
+}

@@ -1,0 +1,43 @@
+//! What pages and the API show: the same things, read once.
+
+mod activity;
+mod asked;
+mod audit;
+mod call;
+mod chart;
+mod definition;
+mod diff;
+mod finding;
+mod fold;
+mod health;
+pub(crate) mod json;
+mod key;
+pub(crate) mod mark;
+mod metrics;
+mod policy;
+mod reach;
+mod request;
+mod row;
+mod run;
+mod search;
+pub(crate) mod time;
+mod what;
+
+pub(crate) use activity::{Rows, USUAL as PAGE};
+pub(crate) use asked::{Asked, Requests, find as find_request};
+pub(crate) use audit::{CheckpointSeen, LogOverview, VerificationSeen, checkpoints};
+pub(crate) use call::{CallView, RawQuery};
+pub(crate) use chart::{Bars, Graph, graph, stages as stage_bars, waterfall};
+pub(crate) use definition::{DefinitionQuery, Done, JudgementSent};
+pub(crate) use diff::{DiffLine, diff};
+pub(crate) use fold::{Piece, fold};
+pub(crate) use health::{Health, Latency, Queues};
+pub(crate) use key::{Found, Key, KeyQuery, SettlementSent};
+pub(crate) use mark::Segment;
+pub(crate) use metrics::metrics;
+pub(crate) use policy::{AcceptanceSent, NumberedLine, QuestionSent, SURFACES, numbered};
+pub(crate) use request::Request;
+pub(crate) use row::{Row, RowQuery};
+pub(crate) use run::RunView;
+pub(crate) use search::{SearchQuery, SearchResult, TextQuery, WINDOW, search};
+pub(crate) use what::size;

@@ -1,0 +1,163 @@
+//! A listening socket and its connections, for whichever router stands behind it.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::error::EdgeError;
+use super::route::Peer;
+use super::table::CLOSING;
+
+/// The largest head of a request, and what is kept for one connection.
+const HEAD: usize = 64 << 10;
+
+/// How long to wait after a connection could not be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How often in a row that may happen: a minute long.
+const MOST_FAILURES: u32 = 600;
+
+/// A socket that is listening. Nothing is accepted until [`Listener::run`].
+pub(crate) struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    connections: usize,
+    header_timeout: Duration,
+}
+
+impl Listener {
+    /// Listens on an address.
+    pub(crate) async fn bind(
+        address: SocketAddr,
+        tls: Option<TlsAcceptor>,
+        connections: usize,
+        header_timeout: Duration,
+    ) -> Result<Self, EdgeError> {
+        let taken = |source| EdgeError::Bind { address, source };
+        let socket = TcpListener::bind(address).await.map_err(taken)?;
+        let address = socket.local_addr().map_err(taken)?;
+        Ok(Self { socket, address, tls, connections, header_timeout })
+    }
+
+    /// Returns the address that is listened on.
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes connections until told to stop; then takes none any more, waits for `closing` and for what is under way, and ends
+    /// what is left after five seconds.
+    pub(crate) async fn run(
+        self,
+        router: Router,
+        until: impl Future<Output = ()>,
+        closing: impl Future<Output = ()>,
+    ) -> Result<(), EdgeError> {
+        let Self { socket, tls, header_timeout, .. } = self;
+        let stop = CancellationToken::new();
+        let kill = CancellationToken::new();
+        // Whoever drops this instead of stopping it leaves no connection behind.
+        let _ended = kill.clone().drop_guard();
+        let connections = TaskTracker::new();
+        let places = Arc::new(Semaphore::new(self.connections));
+        let accepting = async {
+            let mut failures = 0;
+            loop {
+                // Further connections wait in the queue of the system.
+                let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
+                match socket.accept().await {
+                    Ok((stream, peer)) => {
+                        failures = 0;
+                        let router = router.clone();
+                        let connection =
+                            Connection { router, peer, header_timeout, stop: stop.clone(), place };
+                        connections.spawn(
+                            kill.clone().run_until_cancelled_owned(connection.serve(stream, tls.clone())),
+                        );
+                    }
+                    Err(source) if failures >= MOST_FAILURES => return Err(EdgeError::Accept { source }),
+                    Err(error) => {
+                        failures += 1;
+                        tracing::warn!(%error, "a connection could not be accepted");
+                        tokio::time::sleep(PAUSE).await;
+                    }
+                }
+            }
+        };
+        let result = tokio::select! {
+            result = accepting => result,
+            () = until => Ok(()),
+        };
+        drop(socket);
+        stop.cancel();
+        connections.close();
+        let closing = async { tokio::join!(closing, connections.wait()) };
+        let _in_time = tokio::time::timeout(CLOSING, closing).await;
+        kill.cancel();
+        let _ended = tokio::time::timeout(PAUSE, connections.wait()).await;
+        result
+    }
+}
+
+/// One connection.
+struct Connection {
+    router: Router,
+    peer: SocketAddr,
+    header_timeout: Duration,
+    stop: CancellationToken,
+    place: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    async fn serve(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
+        let _fast = stream.set_nodelay(true);
+        match tls {
+            None => self.speak(stream).await,
+            Some(tls) => match tokio::time::timeout(self.header_timeout, tls.accept(stream)).await {
+                Ok(Ok(stream)) => self.speak(stream).await,
+                Ok(Err(error)) => tracing::debug!(peer = %self.peer, %error, "a handshake failed"),
+                Err(_) => tracing::debug!(peer = %self.peer, "a handshake took too long"),
+            },
+        }
+    }
+
+    async fn speak(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
+        let Self { router, peer, header_timeout, stop, place } = self;
+        let router = TowerToHyperService::new(router.into_service::<Incoming>());
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer.ip()));
+            router.call(request)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(header_timeout)
+            .max_buf_size(HEAD)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%peer, %error, "a connection broke");
+        }
+        drop(place);
+    }
+}

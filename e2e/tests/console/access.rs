@@ -1,0 +1,124 @@
+//! Everybody can use it: no serious fault that axe-core finds, everything by keyboard, light and dark, wide and narrow.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::page::{lively, pages};
+use crate::scene::{Scene, installed};
+
+#[test]
+fn axe_finds_no_serious_fault() {
+    let axe = fs::read_to_string(installed().join("axe/node_modules/axe-core/axe.min.js")).unwrap();
+    let (scene, token, _waiting) = lively();
+    let mut checked = 0;
+    for (size, dark) in [((1280, 900), false), ((1280, 900), true), ((390, 844), false)] {
+        let browser = Browser::start(size, dark);
+        browser.go(&scene.url("/login"));
+        check(&browser, &axe, "/login");
+        scene.enter(&browser, &token);
+        let is_dark = browser.run("return matchMedia('(prefers-color-scheme: dark)').matches");
+        assert_eq!(is_dark, json!(dark), "the browser shows the wrong colours");
+        for (name, path) in pages(&scene, &browser) {
+            browser.go(&scene.url(&path));
+            check(&browser, &axe, &name);
+            let fits = browser.run("return document.documentElement.scrollWidth <= window.innerWidth + 1");
+            assert_eq!(fits, json!(true), "{name} is wider than a window of {size:?}");
+            checked += 1;
+        }
+    }
+    println!("axe-core: {checked} pages without a serious fault");
+}
+
+fn check(browser: &Browser, axe: &str, name: &str) {
+    browser.run(axe);
+    let found = browser.run_until(
+        "const done = arguments[0]; axe.run(document, { resultTypes: ['violations'] }).then(r => done(r.violations), e => done(String(e)))",
+    );
+    let found = found.as_array().unwrap_or_else(|| panic!("{name}: {found}"));
+    let serious: Vec<String> = found
+        .iter()
+        .filter(|one| ["serious", "critical"].contains(&one["impact"].as_str().unwrap_or_default()))
+        .map(|one| format!("{}: {} {}", one["id"], one["help"], targets(one)))
+        .collect();
+    assert!(serious.is_empty(), "{name}:\n{}", serious.join("\n"));
+}
+
+fn targets(one: &Value) -> String {
+    let nodes = one["nodes"].as_array().unwrap();
+    nodes
+        .iter()
+        .take(4)
+        .map(|node| format!("{} {}", node["target"], node["html"]))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+#[test]
+fn everything_is_reached_by_keyboard() {
+    let (scene, token, _waiting) = lively();
+    let browser = scene.browser_of(&token);
+    // A digit opens each page.
+    for (digit, path) in ["/approvals", "/activity", "/tools", "/policy", "/idempotency", "/audit", "/health"]
+        .iter()
+        .enumerate()
+    {
+        browser.press(&(digit + 1).to_string());
+        browser.until(&format!("location.pathname === '{path}'"));
+    }
+    // The first stop leads past the list of pages, and every stop is seen.
+    browser.go(&scene.url("/approvals"));
+    browser.press("\u{e004}");
+    assert_eq!(browser.run("return document.activeElement.className"), json!("skip"));
+    let mut stops = Vec::new();
+    for _ in 0..40 {
+        let stop = browser.run(
+            "const e = document.activeElement; const s = getComputedStyle(e); \
+             return [e.tagName, e.getAttribute('href') || e.name || e.id || '', s.outlineStyle !== 'none' && s.outlineWidth !== '0px']",
+        );
+        if stop[0] == "BODY" {
+            break;
+        }
+        assert_eq!(stop[2], json!(true), "the focus is not seen on {stop}");
+        stops.push(stop[1].as_str().unwrap_or_default().to_owned());
+        browser.press("\u{e004}");
+    }
+    assert!(stops.iter().any(|stop| stop.starts_with("/approvals/")), "{stops:?}");
+    // Agreeing without a mouse.
+    browser.run("[...document.querySelectorAll('a.request')].find(own => own.innerText === 'pay').focus()");
+    browser.press("\u{e007}");
+    browser.until("document.querySelector('button[value=approve]')");
+    browser.run("document.querySelector('button[value=approve]').focus()");
+    browser.press("\u{e007}");
+    browser.until("['approved', 'taken'].includes(document.querySelector('#state')?.innerText.trim())");
+}
+
+#[test]
+fn reading_and_deciding_need_no_script() {
+    let scene = Scene::start();
+    let ada = scene.person("ada", "approver");
+    let call = scene.agent().begin("pay", &json!({ "invoice": "plain", "amount": 3, "memo": "" }));
+    let cookie = scene.cookie(&ada);
+    // What a browser without scripts would do: read the list, follow the link, send the form.
+    let mut list = String::new();
+    for _ in 0..200 {
+        list = scene.get("/approvals", &cookie).body;
+        if list.contains("class=\"request\"") {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let at = list.find("href=\"/approvals/").unwrap_or_else(|| panic!("{list}"));
+    let path = list.split_at(at + 6).1.split('"').next().unwrap().to_owned();
+    let page = scene.get(&path, &cookie).body;
+    assert!(page.contains("plain"), "{page}");
+    let form = crate::approval::form_of(&page);
+    let answer = scene.post(
+        &format!("{path}/decide"),
+        &format!("_form={form}&word=approve&reason="),
+        &[("Cookie", &cookie)],
+    );
+    assert_eq!(answer.status, 303, "{answer:?}");
+    assert_eq!(crate::agent::text(&call.join().unwrap()).trim(), "paid 3");
+}
