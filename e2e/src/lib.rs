@@ -12,11 +12,13 @@
 mod sys;
 
 mod canary;
+mod command;
 mod family;
 mod probe;
 mod scene;
 
 pub use canary::serve;
+pub use command::ringfence;
 pub use family::FAMILIES;
 pub use probe::{Attempt, Command, Ends, Needs, Outcome, PAYLOAD, Probe, Proof, Stop, TOKEN_PREFIX};
 pub use scene::Scene;

@@ -32,24 +32,6 @@ pub(crate) fn installed() -> &'static Path {
     })
 }
 
-/// The command under test: `RINGFENCE_BIN`, or the one beside the tests, built anew.
-fn ringfence() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        if let Some(named) = std::env::var_os("RINGFENCE_BIN") {
-            return PathBuf::from(named);
-        }
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--locked", "-p", "ringfence-cli", "--bin", "ringfence"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()
-            .unwrap();
-        assert!(built.success(), "`ringfence` does not build");
-        // `<target>/debug/deps/console-…` → `<target>/debug/ringfence`
-        std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("ringfence")
-    })
-}
-
 /// The token of the agent that the policy knows.
 const AGENT: &str = "rf_console-test-token-of-the-agent-0123456789";
 
@@ -209,7 +191,7 @@ impl Scene {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(ringfence());
+        let mut command = Command::new(ringfence_e2e::ringfence());
         command
             .args(["--policy", self.policy().to_str().unwrap()])
             .args(["--workspace", self.folder.path().join("workspace").to_str().unwrap()])

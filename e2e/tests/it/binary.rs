@@ -1,29 +1,6 @@
-//! The command under test.
+//! The programs under test, and those of the system.
 
 use std::path::PathBuf;
-use std::process::Command;
-use std::sync::OnceLock;
-
-/// `RINGFENCE_BIN`, or the one beside the tests, built anew: an old one would be what is tested.
-pub(crate) fn ringfence() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT
-        .get_or_init(|| {
-            if let Some(named) = std::env::var_os("RINGFENCE_BIN") {
-                return PathBuf::from(named);
-            }
-            // `<target>/debug/deps/it-…` → `<target>/debug/ringfence`
-            let beside = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("ringfence");
-            let built = Command::new(env!("CARGO"))
-                .args(["build", "--quiet", "--locked", "-p", "ringfence-cli", "--bin", "ringfence"])
-                .current_dir(env!("CARGO_MANIFEST_DIR"))
-                .status()
-                .unwrap();
-            assert!(built.success(), "`ringfence` does not build");
-            beside
-        })
-        .clone()
-}
 
 /// The program that tries the escapes.
 pub(crate) fn probe() -> PathBuf {

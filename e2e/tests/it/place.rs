@@ -22,7 +22,7 @@ pub(crate) fn base() -> PathBuf {
 /// starts nothing in `/tmp`.
 pub(crate) fn ringfence() -> PathBuf {
     static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
-    INSTALLED.get_or_init(|| installed(&binary::ringfence(), "ringfence")).clone()
+    INSTALLED.get_or_init(|| installed(ringfence_e2e::ringfence(), "ringfence")).clone()
 }
 
 fn installed(program: &Path, name: &str) -> PathBuf {

@@ -33,24 +33,6 @@ pub(crate) fn installed() -> &'static Path {
     })
 }
 
-/// The command under test: `RINGFENCE_BIN`, or the one beside the tests, built anew.
-pub(crate) fn ringfence() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        if let Some(named) = std::env::var_os("RINGFENCE_BIN") {
-            return PathBuf::from(named);
-        }
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--locked", "-p", "ringfence-cli", "--bin", "ringfence"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()
-            .unwrap();
-        assert!(built.success(), "`ringfence` does not build");
-        // `<target>/debug/deps/mcp-…` → `<target>/debug/ringfence`
-        std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("ringfence")
-    })
-}
-
 /// A file of `e2e/mcp`.
 pub(crate) fn file(name: &str) -> String {
     format!("{}/mcp/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -197,7 +179,7 @@ impl Scene {
 
     /// The command under test with this policy and workspace.
     pub(crate) fn ringfence(&self, arguments: &[&str]) -> Command {
-        let mut command = self.host(ringfence().to_str().unwrap());
+        let mut command = self.host(ringfence_e2e::ringfence().to_str().unwrap());
         command
             .arg("--policy")
             .arg(self.policy_file())

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ringfence::Run;
 use serde_json::json;
 
-use crate::kind::{Kind, engine, ringfence};
+use crate::kind::{Kind, engine};
 use crate::stage::{Came, Stage, toolbox};
 
 /// Says whether some process of this machine has this word among its arguments, other than those named.
@@ -112,7 +112,7 @@ fn nothing_outlives_a_gateway_that_is_killed() {
         let act = json!({"act": "spin", "word": word});
         let arguments = if kind == Kind::Wasm { act } else { json!({"json": act.to_string()}) };
         let call = |arguments: &str| {
-            let mut command = Command::new(ringfence());
+            let mut command = Command::new(ringfence_e2e::ringfence());
             command
                 .arg("--policy")
                 .arg(&policy)

@@ -1,8 +1,6 @@
 //! The runtimes, and what the tests have to know of each.
 
 use std::path::PathBuf;
-use std::process::Command;
-use std::sync::OnceLock;
 
 /// What runs a tool.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -58,21 +56,4 @@ pub(crate) fn engine() -> (String, String) {
         .expect("RINGFENCE_TEST_ENGINE is what `script/container-engine` prints");
     let (address, image) = line.split_once(' ').expect("it is an address and an image");
     (address.to_owned(), image.to_owned())
-}
-
-/// The command, built anew: it is the inner stage of bwrap and firejail, and what is killed.
-pub(crate) fn ringfence() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT
-        .get_or_init(|| {
-            let built = Command::new(env!("CARGO"))
-                .args(["build", "--quiet", "--locked", "-p", "ringfence-cli", "--bin", "ringfence"])
-                .current_dir(env!("CARGO_MANIFEST_DIR"))
-                .status()
-                .unwrap();
-            assert!(built.success(), "`ringfence` does not build");
-            // `<target>/debug/deps/runtime-…` → `<target>/debug/ringfence`
-            std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("ringfence")
-        })
-        .clone()
 }

@@ -18,7 +18,7 @@ use ringfence_wasm::{Host, Package};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::kind::{Kind, engine, guest, ringfence};
+use crate::kind::{Kind, engine, guest};
 
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -264,7 +264,8 @@ fn host() -> Host {
 /// A sandbox of this kind, tried where it is one of this machine.
 pub(crate) fn sandbox(kind: Kind) -> Sandbox {
     let cache = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("probed");
-    let select = |choice| Selector::new(ringfence(), cache).select(choice).unwrap();
+    let select =
+        |choice| Selector::new(ringfence_e2e::ringfence().to_path_buf(), cache).select(choice).unwrap();
     match kind {
         Kind::Bwrap => select(Choice::Bwrap),
         Kind::Firejail => select(Choice::Firejail),

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use ringfence::policy::{HostSet, NetworkCeiling, NetworkGrant, Private};
 use serde::Deserialize;
 
+use crate::beside;
 use crate::error::CommandError;
 use crate::install::Step;
 use crate::load::Place;
@@ -34,7 +35,8 @@ pub(crate) struct LintArgs {
 
 /// Runs the lint, and returns the code it ended with.
 pub(crate) fn run(args: &LintArgs, place: &Place) -> Result<u8, CommandError> {
-    let lint = beside()?;
+    let lint =
+        beside::program(beside::LINT, "install it beside this program: `cargo install --path crates/lint`")?;
     let mut arguments = args.arguments.clone();
     // The policy is an option of ours too, and was taken before the lint could see it.
     if place.is_named {
@@ -47,19 +49,6 @@ pub(crate) fn run(args: &LintArgs, place: &Place) -> Result<u8, CommandError> {
     }
     fetch(&lint, &arguments)?;
     started(&lint, &arguments).map(code)
-}
-
-/// Finds the lint beside this program: another version of it would not fit.
-fn beside() -> Result<PathBuf, CommandError> {
-    let own = std::env::current_exe().map_err(CommandError::Start)?;
-    let lint = own.with_file_name("ringfence-lint");
-    if lint.is_file() {
-        return Ok(lint);
-    }
-    Err(CommandError::Input {
-        message: format!("`{}` is not installed", lint.display()),
-        hint: Some("install it beside this program: `cargo install --path crates/lint`"),
-    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "it is our own program, which confines what it builds itself")]

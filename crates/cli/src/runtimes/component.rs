@@ -1,24 +1,108 @@
-//! Tools that are WebAssembly components.
+//! Tools that are WebAssembly components, by the engine that the program brought.
 
-use std::os::unix::fs::MetadataExt;
+use std::fmt::Debug;
 use std::path::Path;
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
 
 use ringfence::Tool;
-use ringfence::policy::{ComponentFile, Declaration, Runtime};
-use ringfence_wasm::{Host, Package, WasmError};
+use ringfence::policy::{ComponentFile, Declaration, Runtime, Surface};
 
+use super::cache::component_cache;
+use crate::beside::become_components;
 use crate::error::CommandError;
-use crate::sandbox::private_folder;
+
+/// An engine for components. `ringfence-components` brings one; `ringfence` has none, and becomes that program when it meets a component.
+pub trait ComponentEngine: Debug + Send + Sync {
+    /// Reads a component, which runs nothing.
+    ///
+    /// # Errors
+    ///
+    /// When it is no component, or says nothing of itself.
+    fn read(&self, bytes: Vec<u8>) -> Result<Arc<dyn Component>, EngineError>;
+
+    /// Asks a component, with nothing granted, for its declaration, and returns its bytes with the declaration in them.
+    ///
+    /// # Errors
+    ///
+    /// When it does not answer, or wants what the declaration does not name.
+    fn seal<'a>(&'a self, bytes: &'a [u8], cache: Option<&'a Path>) -> Sealing<'a>;
+}
+
+/// The bytes of a sealed component, once it has answered.
+pub type Sealing<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, EngineError>> + Send + 'a>>;
 
 /// A component that was read.
+pub trait Component: Debug + Send + Sync {
+    /// Returns the declaration that its file holds, as JSON.
+    fn declaration(&self) -> &str;
+
+    /// Returns its digest.
+    fn digest(&self) -> &str;
+
+    /// Returns what it imports.
+    ///
+    /// # Errors
+    ///
+    /// When the component is broken.
+    fn imports(&self) -> Result<Vec<ComponentImport>, EngineError>;
+
+    /// Makes a tool of it. Compiled code is kept in `cache`.
+    ///
+    /// # Errors
+    ///
+    /// When it imports more than is declared, or cannot be compiled.
+    fn tool(&self, declaration: Declaration, cache: Option<&Path>) -> Result<Arc<dyn Tool>, EngineError>;
+}
+
+/// One import of a component.
 #[derive(Clone, Debug)]
-pub(crate) struct Plugin(Arc<Package>);
+pub struct ComponentImport {
+    /// Its name, down to the function.
+    pub name: String,
+    /// Whether the engine knows it; what is not known is refused.
+    pub known: bool,
+    /// What must be declared for it.
+    pub needs: Option<Surface>,
+}
+
+/// Why an engine did not do something, and what to do about it.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct EngineError {
+    /// One sentence.
+    pub message: String,
+    /// Advice, where there is some.
+    pub hint: Option<&'static str>,
+}
+
+static ENGINE: OnceLock<&'static dyn ComponentEngine> = OnceLock::new();
+
+/// Says which engine this program has; the first one counts.
+pub(crate) fn bring(engine: &'static dyn ComponentEngine) {
+    let _first = ENGINE.set(engine);
+}
+
+/// Returns the engine. Where this program has none, one that has takes its place, and this returns only when there is no such program.
+pub(crate) fn engine() -> Result<&'static dyn ComponentEngine, EngineError> {
+    match ENGINE.get() {
+        Some(engine) => Ok(*engine),
+        None => Err(become_components()),
+    }
+}
+
+/// A component of a toolbox.
+#[derive(Clone, Debug)]
+pub(crate) struct Plugin(Arc<dyn Component>);
 
 impl Plugin {
     /// Reads a component, which runs nothing.
     pub(crate) fn read(bytes: Vec<u8>) -> Result<Self, String> {
-        Package::read(bytes).map(|package| Self(Arc::new(package))).map_err(|error| said(&error))
+        let read = engine().and_then(|engine| engine.read(bytes));
+        read.map(Self).map_err(|error| match error.hint {
+            Some(hint) => format!("{error}; {hint}"),
+            None => error.to_string(),
+        })
     }
 
     /// Returns what the policy wants to know of it.
@@ -27,11 +111,11 @@ impl Plugin {
     }
 }
 
-/// What makes tools of components. The engine is made when the first one is asked for.
+/// What makes tools of components.
 pub(crate) fn plugin_tools(
     plugins: &[Plugin],
 ) -> impl FnMut(Declaration) -> Result<Arc<dyn Tool>, CommandError> + '_ {
-    let mut host = None;
+    let mut cache = None;
     move |declaration| {
         let input = |message: String| CommandError::Input { message, hint: None };
         let name = declaration.name.clone();
@@ -40,88 +124,10 @@ pub(crate) fn plugin_tools(
         };
         let plugin = plugins.iter().find(|plugin| plugin.0.digest() == component);
         let plugin = plugin.ok_or_else(|| input(format!("the component of tool `{name}` was not read")))?;
-        let host = match &host {
-            Some(host) => host,
-            None => &*host.insert(self::host().map_err(|error| input(said(&error)))?),
-        };
-        let tool = host.tool(&plugin.0, declaration.clone());
-        tool.map_err(|error| CommandError::Input {
+        let cache = cache.get_or_insert_with(component_cache).as_deref();
+        plugin.0.tool(declaration, cache).map_err(|error| CommandError::Input {
             message: format!("tool `{name}`: {error}"),
-            hint: error.hint(),
+            hint: error.hint,
         })
-    }
-}
-
-/// Returns the engine, with a private folder for compiled code where there can be one.
-pub(crate) fn host() -> Result<Host, WasmError> {
-    let folder = private_folder().join("components");
-    let builder = Host::builder();
-    // Without the folder everything is compiled again, which takes time and nothing else.
-    match crate::book::private_folder(&folder) {
-        // What is in there is run as it is: nobody else may exchange it, or a folder above it.
-        Ok(()) if is_ours_all_the_way(&folder).unwrap_or(false) => builder.cache(folder).build(),
-        Ok(()) | Err(_) => builder.build(),
-    }
-}
-
-/// Says whether nobody but this user and root can put something else where a folder is.
-fn is_ours_all_the_way(folder: &Path) -> std::io::Result<bool> {
-    let own = rustix::process::geteuid().as_raw();
-    let folder = folder.canonicalize()?;
-    let mut held = true;
-    for path in folder.ancestors() {
-        let found = std::fs::symlink_metadata(path)?;
-        let is_known = found.uid() == own || found.uid() == 0;
-        // Where others may write, only what is theirs may be exchanged, if the folder says so.
-        let is_shut = found.mode() & 0o022 == 0 || (found.mode() & 0o1000 != 0 && path != folder);
-        held &= found.is_dir() && is_known && is_shut;
-    }
-    Ok(held)
-}
-
-fn said(error: &WasmError) -> String {
-    match error.hint() {
-        Some(hint) => format!("{error}; {hint}"),
-        None => error.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::{PermissionsExt, chown, symlink};
-
-    use super::*;
-
-    #[test]
-    fn compiled_code_is_kept_only_where_nobody_else_can_exchange_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("cache/ringfence/components");
-        std::fs::create_dir_all(&path).unwrap();
-        let mode = |name: &str, mode: u32| {
-            std::fs::set_permissions(folder.path().join(name), PermissionsExt::from_mode(mode)).unwrap();
-        };
-        for name in ["cache", "cache/ringfence", "cache/ringfence/components"] {
-            mode(name, 0o755);
-        }
-        assert!(is_ours_all_the_way(&path).unwrap());
-        for (name, wide) in
-            [("cache/ringfence", 0o777), ("cache", 0o775), ("cache/ringfence/components", 0o1777)]
-        {
-            mode(name, wide);
-            assert!(!is_ours_all_the_way(&path).unwrap(), "{name}");
-            mode(name, 0o755);
-        }
-        // As in a shared scratch folder: what is ours in it cannot be exchanged by others.
-        mode("cache", 0o1777);
-        assert!(is_ours_all_the_way(&path).unwrap());
-        let link = folder.path().join("link");
-        symlink(folder.path().join("cache"), &link).unwrap();
-        mode("cache", 0o777);
-        assert!(!is_ours_all_the_way(&link.join("ringfence/components")).unwrap());
-        mode("cache", 0o755);
-        if rustix::process::geteuid().is_root() {
-            chown(folder.path().join("cache/ringfence"), Some(65_534), None).unwrap();
-            assert!(!is_ours_all_the_way(&path).unwrap(), "a folder of somebody else");
-        }
     }
 }

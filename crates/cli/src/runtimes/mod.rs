@@ -2,11 +2,7 @@
 //!
 //! A build without one of them says so where it is asked for.
 
-#[cfg(feature = "wasm")]
-#[path = "component.rs"]
-mod component;
-#[cfg(not(feature = "wasm"))]
-#[path = "component_absent.rs"]
+mod cache;
 mod component;
 #[cfg(feature = "container")]
 #[path = "engine.rs"]
@@ -16,9 +12,9 @@ mod engine;
 mod engine;
 mod files;
 
-#[cfg(feature = "wasm")]
-pub(crate) use component::host as component_host;
-pub(crate) use component::{Plugin, plugin_tools};
+pub(crate) use cache::component_cache;
+pub use component::{Component, ComponentEngine, ComponentImport, EngineError, Sealing};
+pub(crate) use component::{Plugin, bring, engine as component_engine, plugin_tools};
 pub(crate) use engine::{containers, sandbox, sweep};
 pub(crate) use files::PolicyFiles;
 

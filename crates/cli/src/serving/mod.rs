@@ -11,6 +11,7 @@ mod watch;
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ringfence_server::stdio;
 use ringfence_server::{Agent, House, Room};
@@ -29,6 +30,13 @@ pub(crate) use watch::Watch;
 
 use self::open::open;
 pub(crate) use starter::Fenced;
+
+static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// Says whether this process lets clients in, or has.
+pub(crate) fn has_begun() -> bool {
+    HAS_BEGUN.load(Ordering::Relaxed)
+}
 
 /// Opens a house and lets clients in: those that connect, or the one that has started us.
 pub(crate) fn serve(
@@ -49,6 +57,7 @@ pub(crate) fn serve_until_changed(
     listening: Option<Listening>,
     console: Option<Wanted>,
 ) -> Result<Option<Standing>, CommandError> {
+    HAS_BEGUN.store(true, Ordering::Relaxed);
     let runtime = if listening.is_some() { large_runtime()? } else { small_runtime()? };
     let served = runtime.block_on(async {
         let live = console.as_ref().map(Wanted::live).unwrap_or_default();

@@ -6,6 +6,12 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+/// The program under test. These files also test the program that brings an engine for components.
+const BINARY: &str = match option_env!("CARGO_BIN_EXE_ringfence") {
+    Some(ringfence) => ringfence,
+    None => env!("CARGO_BIN_EXE_ringfence-components"),
+};
+
 /// A temporary workspace.
 pub(crate) struct Bench(TempDir);
 
@@ -77,7 +83,7 @@ impl Bench {
 
 /// The binary, in a directory, with nothing of our environment.
 pub(crate) fn command(directory: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ringfence"));
+    let mut command = Command::new(BINARY);
     command.current_dir(directory).env_clear();
     command
 }

@@ -46,7 +46,7 @@ fn without_a_policy_the_message_names_the_lines_that_would_allow_it() {
     let secret = scene.outside("secret");
     std::fs::write(&secret, "the secret of the host").unwrap();
     scene.command = attack(&["wide", &secret.display().to_string(), "9"]);
-    let mut command = scene.host(crate::place::ringfence().to_str().unwrap());
+    let mut command = scene.host(ringfence_e2e::ringfence().to_str().unwrap());
     command.args(["wrap", "--accept", "clean", "--name", "attack", "--"]).args(&scene.command);
     let mut client = Client::connect(command, LEGACY, Answers::default());
     let tried: Value = serde_json::from_str(&client.text("work", json!({}))).unwrap();

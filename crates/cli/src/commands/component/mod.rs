@@ -1,10 +1,5 @@
 //! `ringfence component`
 
-#[cfg(not(feature = "wasm"))]
-#[path = "absent.rs"]
-mod work;
-#[cfg(feature = "wasm")]
-#[path = "work.rs"]
 mod work;
 
 use std::path::PathBuf;

@@ -3,12 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use ringfence_wasm::{Package, WasmError, imports};
 use serde_json::json;
 
 use super::{ComponentArgs, ComponentCommand, SealArgs, ShowArgs};
 use crate::error::{CommandError, Exit};
-use crate::runtimes::{component_host, read_component};
+use crate::runtimes::{EngineError, component_cache, component_engine, read_component};
 use crate::shown::{json_line, json_lines, one_line};
 use crate::store::runtime;
 use crate::table::table;
@@ -22,33 +21,34 @@ pub(crate) fn run(args: &ComponentArgs, out: &mut dyn Write) -> Result<Exit, Com
 
 fn seal(args: &SealArgs, out: &mut dyn Write) -> Result<Exit, CommandError> {
     let bytes = read(&args.file)?;
-    let wrong = |error: WasmError| said(&args.file, &error);
-    let host = component_host().map_err(wrong)?;
-    let declaration = runtime()?.block_on(host.ask(&bytes)).map_err(wrong)?;
-    let sealed = Package::sealed(&bytes, &declaration).map_err(wrong)?;
-    let package = Package::read(sealed.clone()).map_err(wrong)?;
+    let wrong = |error: EngineError| said(&args.file, &error);
+    let engine = component_engine().map_err(wrong)?;
+    let cache = component_cache();
+    let sealed = runtime()?.block_on(engine.seal(&bytes, cache.as_deref())).map_err(wrong)?;
+    let component = engine.read(sealed.clone()).map_err(wrong)?;
     let to = args.out.as_deref().unwrap_or(&args.file);
     crate::book::replace(to, &sealed)?;
-    writeln!(out, "sealed {}", package.digest())?;
+    writeln!(out, "sealed {}", component.digest())?;
     Ok(Exit::Done)
 }
 
 fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, CommandError> {
-    let wrong = |error: WasmError| said(&args.file, &error);
-    let package = Package::read(read(&args.file)?).map_err(wrong)?;
-    let imports = imports(&package).map_err(wrong)?;
+    let wrong = |error: EngineError| said(&args.file, &error);
+    let bytes = read(&args.file)?;
+    let component = component_engine().and_then(|engine| engine.read(bytes)).map_err(wrong)?;
+    let imports = component.imports().map_err(wrong)?;
     let declaration: serde_json::Value =
-        serde_json::from_str(package.declaration()).map_err(std::io::Error::from)?;
+        serde_json::from_str(component.declaration()).map_err(std::io::Error::from)?;
     if args.json {
         let imports: Vec<_> = imports
             .iter()
             .map(|import| json!({"name": import.name, "known": import.known, "needs": import.needs.map(|surface| surface.as_str())}))
             .collect();
-        let shown = json!({"digest": package.digest(), "declaration": declaration, "imports": imports});
+        let shown = json!({"digest": component.digest(), "declaration": declaration, "imports": imports});
         writeln!(out, "{}", json_line(&shown))?;
         return Ok(Exit::Done);
     }
-    writeln!(out, "{}\n", package.digest())?;
+    writeln!(out, "{}\n", component.digest())?;
     writeln!(out, "{}\n", json_lines(&declaration))?;
     let rows: Vec<[String; 2]> = imports
         .iter()
@@ -69,6 +69,6 @@ fn read(file: &Path) -> Result<Vec<u8>, CommandError> {
     })
 }
 
-fn said(file: &Path, error: &WasmError) -> CommandError {
-    CommandError::Input { message: format!("`{}`: {error}", file.display()), hint: error.hint() }
+fn said(file: &Path, error: &EngineError) -> CommandError {
+    CommandError::Input { message: format!("`{}`: {error}", file.display()), hint: error.hint }
 }
