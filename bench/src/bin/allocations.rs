@@ -26,7 +26,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let against = "the no-op called directly";
         Ratio::lower("allocations of one call", call.0 / no_op.0, against).say()?;
         Ratio::lower("bytes of one call", call.1 / no_op.1, against).say()?;
-        Ratio::lower("allocations of a call in execute_parallel of 8", parallel.0 / no_op.0, against).say()?;
+        Ratio::lower("allocations of a call in execute_parallel of 8", parallel.0 / no_op.0, against)
+            .say()?;
         Ratio::lower("bytes of a call in execute_parallel of 8", parallel.1 / no_op.1, against).say()?;
     }
     Ok(())

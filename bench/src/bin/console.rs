@@ -71,8 +71,13 @@ fn pages(gateway: &Gateway, token: &str) -> Outcome<()> {
         kilobytes(first),
         kilobytes(first + assets)
     );
-    Ratio::within("the first page with its style, script and picture", kilobytes(first + assets), 100.0, "kB")
-        .say()?;
+    Ratio::within(
+        "the first page with its style, script and picture",
+        kilobytes(first + assets),
+        100.0,
+        "kB",
+    )
+    .say()?;
     let page = connection.get("/activity?kind=call&below=500000")?;
     let call = page.split('"').find(|part| part.starts_with("/calls/")).ok_or("there is no call")?.to_owned();
     #[rustfmt::skip]

@@ -112,7 +112,8 @@ impl Rows {
             .say()?;
         if self.container.count() > 0 {
             let container = self.container.at(50);
-            Ratio::lower("a start of the native sandbox", native / container, "a start of a container").say()?;
+            Ratio::lower("a start of the native sandbox", native / container, "a start of a container")
+                .say()?;
         }
         Ok(())
     }

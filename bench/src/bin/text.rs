@@ -26,11 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rules = rules()?;
     println!("| text | clean MB/s | memchr MB/s | regex set MB/s | clean ÷ memchr | clean ÷ regex set |");
     println!("|---|---|---|---|---|---|");
-    let texts = [
-        ("ordinary log, 1 MB", log(SHORT)),
-        ("ordinary log, 64 MB", log(LONG)),
-        (BUSY_NAME, busy()),
-    ];
+    let texts = [("ordinary log, 1 MB", log(SHORT)), ("ordinary log, 64 MB", log(LONG)), (BUSY_NAME, busy())];
     for (name, text) in &texts {
         let mut subjects = [
             Subject {
@@ -69,7 +65,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let said = format!("speed of cleaning: {name}");
         let floor = Ratio::higher(&said, speed(ours) / speed(floor), "memchr over the same bytes");
         Ratio { aim: of_floor, ..floor }.say()?;
-        Ratio::higher(&said, speed(ours) / speed(peer), "a regex set of the same rules").aim(of_peer).say()?;
+        Ratio::higher(&said, speed(ours) / speed(peer), "a regex set of the same rules")
+            .aim(of_peer)
+            .say()?;
     }
     Ok(())
 }

@@ -140,9 +140,10 @@ impl Line {
 
 fn now(measured: &Measured) -> BTreeMap<Key, &Ratio> {
     let said = measured.programs.iter().flat_map(|program| {
-        program.ratios.iter().map(|ratio| {
-            ((program.name.clone(), ratio.name.clone(), ratio.against.clone()), ratio)
-        })
+        program
+            .ratios
+            .iter()
+            .map(|ratio| ((program.name.clone(), ratio.name.clone(), ratio.against.clone()), ratio))
     });
     said.collect()
 }

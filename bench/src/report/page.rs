@@ -42,7 +42,8 @@ pub fn table(measured: &Measured) -> String {
             row(&mut text, &program.name, ratio);
         }
         if let Some(failed) = &program.failed {
-            let _written = writeln!(text, "| {} | it failed: {} | | | | **failed** |", program.name, cell(failed));
+            let _written =
+                writeln!(text, "| {} | it failed: {} | | | | **failed** |", program.name, cell(failed));
         } else if program.ratios.is_empty() {
             let _written = writeln!(text, "| {} | it said no ratio | | | | **failed** |", program.name);
         }

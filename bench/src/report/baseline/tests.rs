@@ -44,7 +44,8 @@ fn from_nothing_anything_is_worse() {
 
 #[test]
 fn a_line_that_is_gone_is_a_regression_and_a_new_one_is_none() {
-    let baseline: Baseline = "# a note\ntext\tgone\ty\t2\t0.25\nstore\tanother program\ty\t2\t0.25\n".parse().unwrap();
+    let baseline: Baseline =
+        "# a note\ntext\tgone\ty\t2\t0.25\nstore\tanother program\ty\t2\t0.25\n".parse().unwrap();
     let compared = baseline.compare(&measured("text", vec![Ratio::lower("new", 1.5, "y")]));
     let said: Vec<String> = compared.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -60,7 +61,8 @@ fn a_line_that_is_gone_is_a_regression_and_a_new_one_is_none() {
 
 #[test]
 fn the_same_name_against_another_peer_is_another_ratio() {
-    let now = measured("start", vec![Ratio::lower("native", 3.0, "plain"), Ratio::lower("native", 0.9, "bwrap")]);
+    let now =
+        measured("start", vec![Ratio::lower("native", 3.0, "plain"), Ratio::lower("native", 0.9, "bwrap")]);
     let baseline = "start\tnative\tplain\t3\t0.2\nstart\tnative\tbwrap\t0.5\t0.2\n";
     // In the order of their keys.
     assert_eq!(verdicts(baseline, &now), [Verdict::Worse, Verdict::Same]);
@@ -68,11 +70,12 @@ fn the_same_name_against_another_peer_is_another_ratio() {
 
 #[test]
 fn a_new_baseline_keeps_tolerances_and_what_did_not_run() {
-    let before: Baseline = "text\tx\ty\t2\t0.25\ntext\tgone\ty\t9\t0.1\nstore\tz\ty\t4\t0.5\n".parse().unwrap();
-    let now = measured("text", vec![Ratio::lower("x", 3.14159, "y"), Ratio::higher("new", 0.5, "y")]);
+    let before: Baseline =
+        "text\tx\ty\t2\t0.25\ntext\tgone\ty\t9\t0.1\nstore\tz\ty\t4\t0.5\n".parse().unwrap();
+    let now = measured("text", vec![Ratio::lower("x", 7.14159, "y"), Ratio::higher("new", 0.5, "y")]);
     let after = before.renewed(&now).to_string();
     let lines: Vec<&str> = after.lines().filter(|line| !line.starts_with('#')).collect();
-    assert_eq!(lines, ["store\tz\ty\t4.00\t0.5", "text\tnew\ty\t0.500\t0.3", "text\tx\ty\t3.14\t0.25"]);
+    assert_eq!(lines, ["store\tz\ty\t4.00\t0.5", "text\tnew\ty\t0.500\t0.3", "text\tx\ty\t7.14\t0.25"]);
     assert!(after.starts_with("# The ratios"));
     // What was written is read, and what was measured is not worse than itself.
     let read: Baseline = after.parse().unwrap();
