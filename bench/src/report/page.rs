@@ -106,7 +106,53 @@ mod tests {
 
     #[test]
     fn ratios_come_first_and_then_what_was_printed() {
-        insta::assert_snapshot!(page(&measured(), "/home/somebody/ringfence"), @"");
+        insta::assert_snapshot!(page(&measured(), "/home/somebody/ringfence"), @r"
+        # Benchmarks
+
+        Written by `script/bench`, which runs every program of `bench/` with its peers in one go; how each of them measures is in
+        [bench/README.md](../bench/README.md). A claim of speed is a ratio against a floor or a peer of the same run: another machine
+        changes the microseconds, and hardly the ratios. `script/bench --check` compares with the ratios of `bench/baseline.tsv`.
+
+        ## The machine
+
+        | | |
+        |---|---|
+        | cores | 2 \| shared |
+        | squid | absent |
+
+        ## Ratios
+
+        1 of 2 aims are met.
+
+        | program | what | ratio | against | aim | |
+        |---|---|---|---|---|---|
+        | egress | a connection by the gate | 2.50 | direct | ≤ 3 | met |
+        | egress | a transfer by the gate | 0.555 | direct | ≥ 0.8 | **missed** |
+        | egress | a transfer by the gate | 1.39 | squid |  |  |
+        | store | it failed: exit status 1 | | | | **failed** |
+        | text | it said no ratio | | | | **failed** |
+
+        ## What each program printed
+
+        ### egress
+
+        ```text
+                          p50 µs
+        gate                68.0
+        ```
+
+        ### store
+
+        ```text
+        no server in ./target
+        ```
+
+        ### text
+
+        ```text
+
+        ```
+        ");
     }
 
     #[test]

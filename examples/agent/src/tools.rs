@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 #[derive(Deserialize, JsonSchema)]
 struct Report {
+    // The argument gate judges it before the tool runs, and the model is told that writing was the matter.
+    #[schemars(extend("format" = "path", "direction" = "write"))]
     path: String,
     text: String,
 }

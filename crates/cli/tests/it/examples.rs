@@ -106,5 +106,5 @@ fn the_clerk_pays_once_when_somebody_agrees() {
 fn what_is_no_repository_never_gets_to_curl() {
     let refused =
         of("hosts").ringfence(&["call", "latest_release", r#"{"repository": "../../gists?per_page=1"}"#]);
-    assert!(refused.contains("INPUT_INVALID") && refused.ends_with("exit 3"), "{refused}");
+    assert!(refused.contains("INPUT_INVALID") && refused.ends_with("exit 2"), "{refused}");
 }
