@@ -7,6 +7,8 @@ pub mod console;
 pub mod egress;
 pub mod mcp;
 mod pipeline;
+pub mod ratio;
+pub mod report;
 pub mod runtime;
 
 use std::time::{Duration, Instant};

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ringfence_bench::console::{Connection, Gateway, fill, follow, step};
+use ringfence_bench::ratio::Ratio;
 use ringfence_store::{Database, SqliteStore};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -56,6 +57,7 @@ fn main() -> Outcome<()> {
         megabytes(after_feed),
         megabytes(peak)
     );
+    Ratio::within("memory of the gateway with its console, at most", megabytes(peak), 80.0, "MB").say()?;
     Ok(())
 }
 
@@ -69,6 +71,13 @@ fn pages(gateway: &Gateway, token: &str) -> Outcome<()> {
         kilobytes(first),
         kilobytes(first + assets)
     );
+    Ratio::within(
+        "the first page with its style, script and picture",
+        kilobytes(first + assets),
+        100.0,
+        "kB",
+    )
+    .say()?;
     let page = connection.get("/activity?kind=call&below=500000")?;
     let call = page.split('"').find(|part| part.starts_with("/calls/")).ok_or("there is no call")?.to_owned();
     #[rustfmt::skip]
@@ -95,6 +104,7 @@ fn pages(gateway: &Gateway, token: &str) -> Outcome<()> {
     ];
     println!("{:<24} {:>9} {:>9} {:>9}", "page", "p50 ms", "p95 ms", "× floor");
     let mut floor = f64::NAN;
+    let mut slowest = 0.0_f64;
     for (name, path) in all {
         let mut times = Vec::with_capacity(ASKED);
         for _ in 0..ASKED {
@@ -110,7 +120,12 @@ fn pages(gateway: &Gateway, token: &str) -> Outcome<()> {
             floor = at(50);
         }
         println!("{name:<24} {:>9.2} {:>9.2} {:>9.0}", at(50), at(95), at(50) / floor);
+        slowest = slowest.max(at(95));
+        if path != "/healthz" {
+            Ratio::lower(format!("page: {name}, p50"), at(50) / floor, "/healthz").say()?;
+        }
     }
+    Ratio::within("the slowest page, p95", slowest, 50.0, "ms").say()?;
     Ok(())
 }
 

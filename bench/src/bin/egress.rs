@@ -14,6 +14,7 @@ use std::error::Error;
 use ringfence_bench::egress::{
     ADDRESS, BULK, Far, IDLE, NAME, Peer, SMALL, Samples, Turn, Worker, client, far_end, interleave, peers,
 };
+use ringfence_bench::ratio::Ratio;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const ROUNDS: usize = 60;
@@ -68,6 +69,13 @@ fn connections(
         println!("{:<22} {:>8.1} {:>8.1} {ratio:>9.2}", one.name, one.at(50) / 1e3, one.at(95) / 1e3);
     }
     println!("aim: the gate ≤ 3 × direct\n");
+    for gate in all.iter().filter(|one| one.name.starts_with("gate")) {
+        let name = format!("a connection by the {}", gate.name);
+        Ratio::lower(&name, gate.at(50) / direct(&all), "direct").aim(3.0).say()?;
+        for peer in all.iter().filter(|one| one.name.ends_with("CONNECT")) {
+            Ratio::lower(&name, gate.at(50) / peer.at(50), &peer.name).say()?;
+        }
+    }
     Ok(())
 }
 
@@ -97,6 +105,12 @@ fn transfers(
         );
     }
     println!("aim: the gate ≥ 0.8 × direct\n");
+    let [direct, gate, peers @ ..] = all.as_slice() else { return Err("nothing was measured".into()) };
+    let name = "speed of a long transfer by the gate";
+    Ratio::higher(name, direct.at(50) / gate.at(50), "direct").aim(0.8).say()?;
+    for peer in peers {
+        Ratio::higher(name, peer.at(50) / gate.at(50), &peer.name).say()?;
+    }
     Ok(())
 }
 
@@ -111,13 +125,15 @@ fn idle(inside: &RefCell<Worker>, held: u64) -> Result<(), Box<dyn Error>> {
     let after = resident()?;
     let took = times.first().copied().unwrap_or_default() as f64 / 1e9;
     inside.order("release")?;
+    let each = after.saturating_sub(before) as f64 / 1e3 / held as f64;
     println!(
         "{held} connections held through the gate ({open} open files here), opened in {took:.1} s: {:.1} MB before, \
-         {:.1} MB with them, {:.1} kB each (aim: {HELD} held, ≤ 20 kB each)",
+         {:.1} MB with them, {each:.1} kB each (aim: {HELD} held, ≤ 20 kB each)",
         before as f64 / 1e6,
-        after as f64 / 1e6,
-        after.saturating_sub(before) as f64 / 1e3 / held as f64
+        after as f64 / 1e6
     );
+    Ratio::within("memory of a connection that is held", each, 20.0, "kB").say()?;
+    Ratio::reaching("connections held", held as f64, HELD as f64, "connections").say()?;
     if held < HELD {
         println!(
             "(not {HELD}: each has two ends here, and this machine gives a process fewer files than that)"

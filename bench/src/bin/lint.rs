@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use ringfence_bench::ratio::Ratio;
+
 /// What one command took.
 #[derive(Clone, Copy)]
 struct Took {
@@ -73,6 +75,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     row("lint --engine mir, cold", cold);
     row("lint --engine mir, nothing changed", again);
     row("lint --engine source", source);
+    if ![plain, cold, again, source].iter().all(|took| took.success) {
+        return Err("a command that is measured failed".into());
+    }
+    let floor = "cargo check, cold, processor time";
+    Ratio::lower("lint --engine mir, cold", cold.processor / plain.processor, floor).aim(1.5).say()?;
+    Ratio::lower("lint --engine source", source.processor / plain.processor, floor).say()?;
+    let seconds = again.wall.as_secs_f64();
+    Ratio::within("lint --engine mir, nothing changed", seconds, 2.0, "s").say()?;
+    Ratio::within("lint --engine source", source.processor, 10.0, "s of processor time").say()?;
     // Peers write into the folder they look at.
     let copy = scratch.join("project");
     std::fs::create_dir_all(copy.join("src"))?;
@@ -87,7 +98,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let mut command = Command::new(program);
                 command.args(arguments).current_dir(&copy).env("CARGO_TARGET_DIR", scratch.join(name));
                 command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-                row(&arguments.join(" "), took(&mut command)?);
+                let (said, took) = (arguments.join(" "), took(&mut command)?);
+                row(&said, took);
+                if took.success {
+                    let ratio = source.processor / took.processor;
+                    Ratio::lower("lint --engine source", ratio, format!("cargo {said}")).say()?;
+                }
             }
             None => println!("{name:<34} is not installed; `--peers` installs it where it builds"),
         }

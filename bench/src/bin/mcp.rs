@@ -14,11 +14,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ringfence_bench::mcp::Peer;
+use ringfence_bench::ratio::Ratio;
 
 const ROUNDS: usize = 200;
 const CALLS: usize = 25;
 const STARTS: usize = 25;
 const SERVERS: usize = 10;
+const DIRECT: &str = "the server by itself";
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -136,6 +138,12 @@ fn latency(place: &Place) -> Outcome<()> {
             micros(wrapped),
             micros(wrapped) - micros(direct)
         );
+        let name = format!("one call through `wrap`, {name}");
+        Ratio::lower(name, micros(wrapped) / micros(direct), DIRECT).say()?;
+        if !aim.is_empty() {
+            let added = micros(wrapped) - micros(direct);
+            Ratio::within("what `wrap` adds to a call, p50", added.max(0.0), 100.0, "µs").say()?;
+        }
     }
     Ok(())
 }
@@ -166,6 +174,7 @@ fn throughput(place: &Place) -> Outcome<()> {
         rate(direct),
         rate(wrapped)
     );
+    Ratio::higher("calls per second through `wrap`, 32 under way", percent / 100.0, DIRECT).aim(0.8).say()?;
     Ok(())
 }
 
@@ -179,6 +188,7 @@ fn memory(place: &Place) -> Outcome<()> {
     }
     let megabytes = gateway.resident()? as f64 / 1e6;
     println!("resident memory of the gateway with {SERVERS} servers: {megabytes:.1} MB (aim ≤ 15 MB)");
+    Ratio::within("memory of the gateway with ten servers", megabytes, 15.0, "MB").say()?;
     Ok(())
 }
 
@@ -202,6 +212,10 @@ fn start(place: &Place) -> Outcome<()> {
         micros(wrapped) / 1e3,
         (micros(wrapped) - micros(direct)) / 1e3
     );
+    // What is lost in the noise may come out below nothing.
+    let added = (micros(wrapped) - micros(direct)).max(0.0) / 1e3;
+    Ratio::within("what `wrap` adds to the start of a server", added, 30.0, "ms").say()?;
+    Ratio::lower("start of a server through `wrap`", micros(wrapped) / micros(direct), DIRECT).say()?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::time::Duration;
 
+use ringfence_bench::ratio::Ratio;
 use ringfence_bench::{Pipeline, measure};
 
 const ROUNDS: usize = 101;
@@ -23,6 +24,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("(c − b) / a  {:>6.2}   what ringfence adds to the no-op", (call - no_op) / floor);
         println!("d / a        {:>6.2}   aim: at most 1", grant / floor);
         println!("e / a        {:>6.2}", parallel / floor);
+        let against = "the two bare schema validations of the call";
+        Ratio::lower("one call through the pipeline", call / floor, against).aim(6.0).say()?;
+        Ratio::lower("what ringfence adds to the no-op", (call - no_op) / floor, against).say()?;
+        Ratio::lower("resolve_capabilities alone", grant / floor, against).aim(1.0).say()?;
+        Ratio::lower("execute_parallel of 8, per call", parallel / floor, against).say()?;
     }
     Ok(())
 }

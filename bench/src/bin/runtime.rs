@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use ringfence::sandbox::{Ending, Native, Sandbox, Spec, Streams};
 use ringfence::{Call, MemoryAudit, Outcome, Registry, Run, Tool};
+use ringfence_bench::ratio::Ratio;
 use ringfence_bench::runtime::{
     Sample, Timed, arguments, component, guest, in_process, registry, resident, slug,
 };
@@ -62,11 +63,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let after = resident()?;
-    rows.print();
+    rows.print()?;
     println!(
         "resident: {before} KiB before {} instances, {after} KiB after (aim: no growth)",
         ROUNDS * CALLS
     );
+    #[expect(clippy::cast_precision_loss, reason = "a ratio needs no more digits")]
+    let grown = after as f64 / before as f64;
+    Ratio::lower("memory after 10,000 instances of a component", grown, "before").aim(1.0).say()?;
     loads(&runtime)
 }
 
@@ -82,7 +86,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn print(mut self) {
+    fn print(mut self) -> Result<(), Box<dyn Error>> {
         println!("{:<46} {:>9} {:>9} {:>9} {:>10}", "", "times", "p50 µs", "p99 µs", "× function");
         let bare = self.bare.at(50);
         for (name, sample) in [
@@ -101,6 +105,17 @@ impl Rows {
             println!("{name:<46} {:>9} {half:>9.2} {slow:>9.2} {:>10.0}", sample.count(), half / bare);
         }
         println!("aim: a warm call of a component with a fresh instance, p50 at most 30 µs");
+        let (plain, wasm, native) = (self.plain.at(50), self.wasm.at(50), self.native.at(50));
+        Ratio::within("a component with a fresh instance, p50", wasm, 30.0, "µs").say()?;
+        Ratio::lower("a component with a fresh instance", wasm / plain, "the same tool in process").say()?;
+        Ratio::lower("a component with a fresh instance", wasm / native, "a start of the native sandbox")
+            .say()?;
+        if self.container.count() > 0 {
+            let container = self.container.at(50);
+            Ratio::lower("a start of the native sandbox", native / container, "a start of a container")
+                .say()?;
+        }
+        Ok(())
     }
 }
 
@@ -199,5 +214,6 @@ fn loads(runtime: &tokio::runtime::Runtime) -> Result<(), Box<dyn Error>> {
         bytes.len() / 1024,
         cached / cold
     );
+    Ratio::lower("first call of a component, from the cache on disk", cached / cold, "compiled").say()?;
     Ok(())
 }

@@ -15,6 +15,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ringfence::sandbox::{Ending, Entry, Native, Plan, Sandbox, Spec, Streams};
+use ringfence_bench::ratio::Ratio;
 
 const ROUNDS: usize = 300;
 const WARM_UP: usize = 10;
@@ -75,6 +76,20 @@ fn main() -> Result<(), Box<dyn Error>> {
             |peer: &str| p50(peer).map_or_else(|| "-".to_owned(), |peer| format!("{:.2}", median / peer));
         println!("{name:<28} {median:>8.0} {slow:>8.0} {:>9} {:>8}", over(PLAIN), over(BWRAP));
     }
+    for (name, peer, aim) in [
+        (COLD, PLAIN, Some(3.5)),
+        (COLD, BWRAP, Some(0.5)),
+        (COLD, FIREJAIL, None),
+        (READY, PLAIN, Some(2.2)),
+        (READY, BWRAP, None),
+        (COMMAND, PLAIN, None),
+        (COMMAND, BWRAP, Some(1.0)),
+    ] {
+        if let (Some(own), Some(peer_time)) = (p50(name), p50(peer)) {
+            let ratio = Ratio::lower(name, own / peer_time, peer);
+            Ratio { aim, ..ratio }.say()?;
+        }
+    }
     memory()?;
     println!("aims: native ≤ 0.5 × bwrap and ≤ 3.5 × plain; ready ≤ 2.2 × plain; command ≤ 1.0 × bwrap");
     Ok(())
@@ -82,6 +97,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 const PLAIN: &str = "plain posix_spawn";
 const BWRAP: &str = "bwrap";
+const FIREJAIL: &str = "firejail";
+const COLD: &str = "native, from nothing";
+const READY: &str = "native, from ready sets";
+const COMMAND: &str = "command `ringfence run`";
 
 fn subjects(own: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
     let mut subjects: Vec<Subject> = vec![Subject::new(PLAIN, || spawn(Command::new("/bin/true")))];
@@ -91,11 +110,11 @@ fn subjects(own: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
     let ready = Sandbox::new(Native::new().keep_ready(2));
     let again = plan.clone();
     let first = plan.clone();
-    subjects.push(Subject::new("native, from nothing", move || confined(&cold, &first)));
+    subjects.push(Subject::new(COLD, move || confined(&cold, &first)));
     // Sets are made up for between calls, as they are when an agent thinks.
     let wait = || Native::new().wait_ready().map_err(Into::into);
     let act = move || confined(&ready, &again);
-    subjects.push(Subject { before: Box::new(wait), ..Subject::new("native, from ready sets", act) });
+    subjects.push(Subject { before: Box::new(wait), ..Subject::new(READY, act) });
     let binary =
         std::env::var_os("RINGFENCE_BIN").map_or_else(|| own.with_file_name("ringfence"), PathBuf::from);
     if binary.exists() {
@@ -104,7 +123,7 @@ fn subjects(own: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
             command.args(["run", "--", "true"]);
             spawn(command)
         };
-        subjects.push(Subject::new("command `ringfence run`", command));
+        subjects.push(Subject::new(COMMAND, command));
     } else {
         println!("(no `ringfence` beside this program: build it with `cargo build --release`)");
     }
@@ -112,7 +131,7 @@ fn subjects(own: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
         subjects.push(Subject::new(BWRAP, move || spawn(bwrap(&plan))));
     }
     if Path::new("/usr/bin/firejail").exists() && spawn(firejail()).is_ok() {
-        subjects.push(Subject::new("firejail", || spawn(firejail())));
+        subjects.push(Subject::new(FIREJAIL, || spawn(firejail())));
     }
     Ok(subjects)
 }
@@ -208,6 +227,8 @@ fn memory() -> Result<(), Box<dyn Error>> {
         ours / AT_ONCE / 1024,
         theirs / AT_ONCE / 1024
     );
+    let each = (ours + theirs) as f64 / AT_ONCE as f64 / 1024.0;
+    Ratio::within("memory of a running sandbox beside its command", each, 1024.0, "KiB").say()?;
     Ok(())
 }
 

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use ringfence::audit::{Progress, SignerKey, TrustedLog};
 use ringfence::policy::IdempotencyMode;
 use ringfence::{AuditEntry, Call, MemoryAudit, Record, Registry, Run, tool};
+use ringfence_bench::ratio::Ratio;
 use ringfence_store::{Database, PostgresStore, SqliteStore};
 use rusqlite::Connection;
 use serde_json::json;
@@ -214,14 +215,23 @@ async fn sqlite() -> Result<(), Failure> {
     println!("SQLite; an fsync takes {:.0} µs here", fsync(&folder.0)?.as_secs_f64() * 1e6);
     println!("  one transaction for each record       1 caller   {floor}");
     let store: Arc<dyn Database> = Arc::new(SqliteStore::open(&folder.0.join("ringfence.db"))?);
-    measure(&store, "naive loop", floor, 10.0).await
+    measure(&store, "SQLite", "naive loop", floor, 10.0).await
 }
 
-async fn measure(store: &Arc<dyn Database>, floor_name: &str, floor: Rate, aim: f64) -> Result<(), Failure> {
+async fn measure(
+    store: &Arc<dyn Database>,
+    kind: &str,
+    floor_name: &str,
+    floor: Rate,
+    aim: f64,
+) -> Result<(), Failure> {
     for callers in CALLERS {
         let rate = appends(store, callers).await?;
         let ratio = rate.per_second / floor.per_second;
-        let aim = if callers == 64 { format!(" (aim {aim})") } else { String::new() };
+        let aim = (callers == 64).then_some(aim);
+        let said = Ratio::higher(format!("audit records on {kind}, {callers} callers"), ratio, floor_name);
+        Ratio { aim, ..said }.say()?;
+        let aim = aim.map(|aim| format!(" (aim {aim})")).unwrap_or_default();
         println!(
             "  audit records, durable           {callers:>6} callers  {rate}   {ratio:>6.2} × {floor_name}{aim}"
         );
@@ -229,6 +239,7 @@ async fn measure(store: &Arc<dyn Database>, floor_name: &str, floor: Rate, aim: 
     for callers in CALLERS {
         let rate = calls(store, callers).await?;
         let ratio = rate.per_second / floor.per_second;
+        Ratio::higher(format!("idempotent calls on {kind}, {callers} callers"), ratio, floor_name).say()?;
         println!(
             "  idempotent calls                 {callers:>6} callers  {rate}   {ratio:>6.2} × {floor_name}"
         );
@@ -245,7 +256,7 @@ async fn postgres() -> Result<(), Failure> {
     println!("PostgreSQL");
     println!("  pgbench, one insert a transaction    64 clients  {floor}");
     let store: Arc<dyn Database> = Arc::new(PostgresStore::connect(&url).await?);
-    let measured = measure(&store, "pgbench", floor, 0.5).await;
+    let measured = measure(&store, "PostgreSQL", "pgbench", floor, 0.5).await;
     drop(store);
     psql(&server, &format!("DROP DATABASE {database} WITH (FORCE)"))?;
     measured
@@ -352,7 +363,10 @@ async fn verify(path: &Path) -> Result<(), Failure> {
     }
     times.sort_unstable();
     let (median, worst) = (times.get(times.len() / 2), times.last());
-    println!("  proof: median {:.2?}, worst {:.2?} (aim 5 ms)", median.ok_or("none")?, worst.ok_or("none")?);
+    let (median, worst) = (median.ok_or("none")?, worst.ok_or("none")?);
+    println!("  proof: median {median:.2?}, worst {worst:.2?} (aim 5 ms)");
+    let milliseconds = worst.as_secs_f64() * 1e3;
+    Ratio::within("the slowest proof out of a log of a million", milliseconds, 5.0, "ms").say()?;
     let before = peak()?;
     let started = Instant::now();
     let verified = store.verify(&log, 0, None, &Progress::default()).await?;
@@ -367,6 +381,10 @@ async fn verify(path: &Path) -> Result<(), Failure> {
         peak()? >> 10,
         before >> 10
     );
+    Ratio::reaching("verifying a log", rate, 200_000.0, "records/s").say()?;
+    #[expect(clippy::cast_precision_loss, reason = "a ratio needs no more digits")]
+    let grown = peak()? as f64 / before as f64;
+    Ratio::lower("memory while verifying", grown, "before").say()?;
     Ok(())
 }
 

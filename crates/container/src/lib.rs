@@ -44,3 +44,8 @@ mod watch;
 
 pub use engine::{Engine, UNSUPPORTED};
 pub use error::ContainerError;
+
+/// The example of the README is compiled and run like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

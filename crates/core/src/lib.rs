@@ -115,3 +115,8 @@ pub use ringfence_text as text;
 pub use run::{Run, RunBuilder};
 pub use schema::{Schema, SchemaError, Violation};
 pub use tool::{Reconciled, Tool};
+
+/// The example of the README is compiled and run like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

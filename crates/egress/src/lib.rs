@@ -60,3 +60,8 @@ pub use resolve::{CachedResolver, Resolver, Resolving, StaticResolver, SystemRes
 pub use response::Response;
 pub use rustls::pki_types::CertificateDer;
 pub use scope::{Asker, DEFAULT_CONNECTIONS, Evidence, Scope, ScopeBuilder, Tally, Verdict, Via, Witness};
+
+/// The example of the README is compiled and run like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

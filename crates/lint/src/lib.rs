@@ -30,3 +30,8 @@ pub use dynamic::ScriptError;
 pub use effect::{Effect, EffectSet, UnknownEffect};
 pub use project::{Cfg, Dependency, Project, ProjectError, Role, SourcePackage, Target, TargetKind};
 pub use waiver::{Waiver, Waivers};
+
+/// The example of the README is compiled and run like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -76,3 +76,8 @@ pub use server::{Accept, ServerEntry, ServerName, ServerNameError, ServerTool, T
 pub use tool_name::{ToolName, ToolNameError};
 pub use toolbox::{ComponentFile, DocumentError, NoFiles, Notify, ToolFiles, Toolbox};
 pub use validate::{Gap, check_examples, validate_declaration, validate_registration, validate_tools};
+
+/// The example of the README is compiled and run like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -71,3 +71,8 @@ pub fn give_back_code() -> std::io::Result<usize> {
 }
 
 pub use stream::{Observer, Opener, Sockets, Stream, Streams};
+
+/// The example of the README is compiled and run like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

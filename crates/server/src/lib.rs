@@ -37,3 +37,8 @@ pub use session::Session;
 pub use spec::{Accept, ErrorSink, ServerSpec, Starter, ToolRule};
 pub use tool::KEY as IDEMPOTENCY_KEY;
 pub use upstream::class_of;
+
+/// The example of the README is compiled and run like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -51,3 +51,8 @@ pub use postgres::{Copied, PostgresError, PostgresOptions, PostgresStore, copy};
 pub use ringfence::audit::{Filter, Stored};
 pub use secret::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
 pub use sqlite::{SqliteBuilder, SqliteError, SqliteStore};
+
+/// The example of the README is compiled and run like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -29,3 +29,8 @@ pub use scan::{
 pub fn credential_patterns() -> Vec<String> {
     credential::RULES.iter().map(credential::pattern).collect()
 }
+
+/// The example of the README is compiled and run like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,7 +1,7 @@
 //! The world `ringfence:tool/tool`, as Rust.
 
 wasmtime::component::bindgen!({
-    path: "../../wit",
+    path: "wit",
     world: "tool",
     imports: {
         "ringfence:tool/secrets.get": async,

@@ -44,3 +44,8 @@ pub use package::Package;
 pub fn find_section(bytes: &[u8]) -> Result<Option<String>, WasmError> {
     section::find(bytes)
 }
+
+/// The example of the README is compiled and run like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

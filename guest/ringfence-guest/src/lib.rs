@@ -86,3 +86,8 @@ pub mod __private {
         pub use crate::bindings::*;
     }
 }
+
+/// The example of the README is compiled and run like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -17,8 +17,8 @@ const LAYERS: &[(&str, u8)] = &[
     ("ringfence-components", 5),
 ];
 
-/// Stands outside the layers: measures, and is not shipped.
-const OUTSIDE: &[&str] = &["ringfence-bench", "ringfence-e2e"];
+/// Stands outside the layers: measures, tries or shows, and is not shipped.
+const OUTSIDE: &[&str] = &["ringfence-bench", "ringfence-e2e", "ringfence-example-agent"];
 
 /// Crates that no async runtime may reach.
 const SYNCHRONOUS: &[&str] = &["ringfence-policy", "ringfence-text", "ringfence-sandbox"];

@@ -1,6 +1,6 @@
 //! The adapter of `examples/adapter`, against a service that says what a test wants.
 
-#[path = "../../../../examples/adapter/micro.rs"]
+#[path = "../../examples/adapter/micro.rs"]
 mod micro;
 
 use std::io::{BufRead, BufReader, Read, Write, pipe};

@@ -18,8 +18,8 @@ use crate::error::{CommandError, Exit};
 use crate::interrupt::first_signal;
 use crate::serving::DemoConsole;
 
-/// The policy that is played, also an example to start from.
-const POLICY: &str = include_str!("../../../../../examples/demo/ringfence.toml");
+/// The policy that is played. `examples/demo` has the same, to start from; a package cannot reach out of its folder.
+const POLICY: &str = include_str!("ringfence.toml");
 
 /// Play a small agent through allowed and hostile calls
 ///
