@@ -14,6 +14,7 @@ mod check;
 mod clean;
 mod corpora;
 mod demo;
+mod explain;
 mod held;
 mod idempotency;
 mod import;
