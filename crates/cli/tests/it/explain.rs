@@ -50,11 +50,12 @@ fn call(bench: &Bench, tool: &str, arguments: &str) -> Value {
 #[track_caller]
 fn assert_change_helps(bench: &Bench, tool: &str, arguments: &str, code: &str, lacking: &str) -> Value {
     let refused = call(bench, tool, arguments);
-    assert_eq!(refused["refusal"], code, "{refused}");
+    let is_expected = |answer: &Value| code.split('|').any(|code| answer["refusal"] == code);
+    assert!(is_expected(&refused), "{refused}");
     let told = explained(bench);
-    assert_eq!((&told["code"], &told["lacking"]), (&json!(code), &json!(lacking)), "{told:#}");
+    assert_eq!((&told["code"], &told["lacking"]), (&refused["refusal"], &json!(lacking)), "{told:#}");
     let again = call(bench, tool, arguments);
-    assert_eq!(again["refusal"], code, "explaining changes nothing: {again}");
+    assert!(is_expected(&again), "explaining changes nothing: {again}");
     let diff = told["change"]["diff"].as_str().unwrap_or_else(|| panic!("no change is told: {told:#}"));
     let rules = told["rules"].as_array().unwrap();
     assert!(!rules.is_empty() && rules.iter().all(|rule| rule["line"].is_u64()), "{told:#}");
@@ -222,13 +223,38 @@ capabilities = { process = { allowedBinaries = ["*"] } }
 }
 
 #[test]
+fn a_program_that_fails_for_its_fence_is_explained_too() {
+    let script = "import socket; socket.create_connection(('evil.test', 443), 5)";
+    let policy = format!(
+        r#"[personality]
+network = {{ allow = ["acme.test"] }}
+
+[[tool]]
+name = "visit"
+description = "Visit a page"
+command = ["python3", "-c", "{script}"]
+output = {{ type = "string" }}
+capabilities = {{ network = {{ allowedHosts = ["acme.test"] }}, process = {{ allowedBinaries = ["python3"] }} }}
+"#
+    );
+    let bench = Bench::new().file("ringfence.toml", policy);
+    let said = bench.ringfence(&["call", "visit", "--store", "s.db", "--run", "r1"]);
+    assert!(said.contains("why: ringfence explain "), "{said}");
+    let told = explained(&bench);
+    assert_eq!((&told["code"], &told["lacking"]), (&json!("EXECUTION_FAILED"), &json!("both")), "{told:#}");
+    assert!(told["notes"].to_string().contains("HOST_NOT_ALLOWED"), "{told:#}");
+    assert!(told["change"]["diff"].as_str().unwrap().contains("\"acme.test\", \"evil.test\""), "{told:#}");
+    assert!(also(&told).contains("the host evil.test, on any port"), "{told:#}");
+}
+
+#[test]
 fn a_route_a_constraint_a_toolset_and_a_limit_are_changed() {
     let bench = Bench::new().file("notes.txt", "milk").file(
         "ringfence.toml",
         r#"[personality]
 tools = ["pay", "late", "quarantined", "slow"]
 fs_reach = { read = ["${workspace}"] }
-limits = { wall = "1s" }
+limits = { wall = "2s" }
 
 [[tool]]
 name = "pay"
@@ -255,10 +281,10 @@ forbidden = true
 [[tool]]
 name = "slow"
 description = "Wait a little"
-command = ["sleep", "1.4"]
+command = ["sleep", "2.6"]
 output = { type = "string" }
 capabilities = { process = { allowedBinaries = ["sleep"] } }
-limits = { wall = "1s" }
+limits = { wall = "2s" }
 
 [[tool]]
 name = "other"
@@ -274,11 +300,9 @@ capabilities = { fs_reach = { read = "from-personality" } }
     assert_change_helps(&bench, "late", notes, "CONSTRAINT_VIOLATED", "declaration");
     assert_change_helps(&bench, "quarantined", notes, "CONSTRAINT_VIOLATED", "declaration");
     assert_change_helps(&bench, "other", notes, "TOOL_NOT_PERMITTED", "personality");
-    let slow = call(&bench, "slow", "{}");
-    let code = slow["refusal"].as_str().unwrap().to_owned();
-    assert!(["DEADLINE_EXCEEDED", "LIMIT_EXCEEDED"].contains(&code.as_str()), "{slow}");
-    let told = assert_change_helps(&bench, "slow", "{}", &code, "both");
-    assert!(also(&told).contains("up to 2s (wall)"), "{told:#}");
+    // Whether the sandbox or the pipeline is the first to end it is a matter of milliseconds.
+    let told = assert_change_helps(&bench, "slow", "{}", "DEADLINE_EXCEEDED|LIMIT_EXCEEDED", "both");
+    assert!(also(&told).contains("up to 4s (wall)"), "{told:#}");
 }
 
 /// A record as a tool with a scoped handle leaves it, since no tool of a toolbox asks for secrets by itself.

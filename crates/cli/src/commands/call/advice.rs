@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use ringfence::policy::explain::explain_line;
-use ringfence::{ApprovalStore, Code, Report, RequestFilter, RequestState};
+use ringfence::{ApprovalStore, Code, Outcome, Report, RequestFilter, RequestState};
 use ringfence_store::{Database, Filter};
 
 use super::{AskedBy, CallArgs};
@@ -42,10 +42,16 @@ pub(super) async fn explained(
     report: &Report,
     store: Option<&dyn Database>,
 ) -> Option<String> {
-    let code = report.outcome.code().filter(|code| *code != Code::ExecutionFailed)?;
+    let code = match &report.outcome {
+        // A program may have failed for what its fence refused it; its message says so.
+        Outcome::Failed(failure) if failure.code == Code::ExecutionFailed => {
+            Code::ALL.into_iter().find(|code| failure.message.contains(code.as_str()))?
+        }
+        outcome => outcome.code()?,
+    };
     let of_run = Filter { kind: Some("call".to_owned()), run: Some(run.to_owned()), ..Filter::default() };
     let newest = match store {
-        // Nobody else has this run, so that its newest call is the one that has just ended.
+        // The newest call of the run is the one that has just ended.
         Some(store) => store.newest(&of_run, 1).await.ok().and_then(|mut all| all.pop()),
         None => None,
     };

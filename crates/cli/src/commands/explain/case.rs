@@ -12,6 +12,8 @@ use crate::load::{Loaded, Place};
 pub(super) struct Policy<'a> {
     pub(super) place: &'a Place,
     pub(super) loaded: Loaded,
+    /// The tools are those of the only server, under their own names, as `ringfence wrap` offers them.
+    is_wrapped: bool,
 }
 
 /// One line that decides.
@@ -64,14 +66,16 @@ impl<'a> Subject<'a> {
 }
 
 impl<'a> Policy<'a> {
-    /// Reads the policy file.
-    pub(super) fn read(place: &'a Place) -> Result<Self, CommandError> {
-        Ok(Self { place, loaded: place.load()? })
+    /// Reads the policy file, for a call of a run.
+    pub(super) fn read(place: &'a Place, run: &str) -> Result<Self, CommandError> {
+        let loaded = place.load()?;
+        let is_wrapped = run.starts_with("mcp-") && loaded.servers.len() == 1;
+        Ok(Self { place, loaded, is_wrapped })
     }
 
     /// Reads a text as if it were the policy file.
     pub(super) fn draft(&self, text: &str) -> Self {
-        Self { place: self.place, loaded: self.place.read(text) }
+        Self { place: self.place, loaded: self.place.read(text), is_wrapped: self.is_wrapped }
     }
 
     pub(super) const fn personality(&self) -> &Personality {
@@ -89,7 +93,8 @@ impl<'a> Policy<'a> {
             return Some(Subject::Tool(own));
         }
         let server = ServerName::split(tool).map_or(tool, |(server, _)| server);
-        self.loaded.servers.iter().find(|entry| entry.name.as_str() == server).map(Subject::Server)
+        let named = self.loaded.servers.iter().find(|entry| entry.name.as_str() == server);
+        named.or_else(|| self.loaded.servers.first().filter(|_| self.is_wrapped)).map(Subject::Server)
     }
 
     /// Returns the rule that a list is.

@@ -74,7 +74,7 @@ impl Explanation {
     /// Explains a record by the policy of today.
     pub(super) fn of(record: Recorded, place: &Place) -> Self {
         let code = record.code().map(str::to_owned);
-        let known = code.as_deref().and_then(known);
+        let known = record.deciding_code().and_then(known);
         let mut told = Self {
             call: Asked::of(&record),
             outcome: record.outcome.clone(),
@@ -88,14 +88,19 @@ impl Explanation {
             notes: Vec::new(),
             code,
         };
+        if told.code.as_deref() != known.map(Code::as_str)
+            && let Some(code) = known
+        {
+            told.notes.push(format!("it failed by itself, after it had been refused something: {code}"));
+        }
         let Some(code) = known else {
             told.notes.push(match &told.code {
-                None => "the call was done: there is nothing to allow".to_owned(),
+                None => done(&record),
                 Some(_) => "the record has a code that this program does not know".to_owned(),
             });
             return told;
         };
-        match Policy::read(place) {
+        match Policy::read(place, &record.run) {
             Err(error) => {
                 told.notes.push(format!("no line can be named: {}", one_line(&error.to_string())));
                 told.instead.push(of_call(code).change.to_owned());
@@ -160,6 +165,18 @@ impl Asked {
 
 fn known(code: &str) -> Option<Code> {
     Code::ALL.into_iter().find(|own| own.as_str() == code)
+}
+
+/// Says of a call that was done what it was refused on its way.
+fn done(record: &Recorded) -> String {
+    let refused = record.touched.iter().filter_map(|touch| {
+        Some(format!("{} `{}` ({})", touch.surface, one_line(&touch.what), touch.refused.as_deref()?))
+    });
+    let refused: Vec<String> = refused.collect();
+    if refused.is_empty() {
+        return "the call was done: there is nothing to allow".to_owned();
+    }
+    format!("the call was done, and was refused on its way: {}", refused.join(", "))
 }
 
 /// Says what has changed since the record was written.

@@ -71,6 +71,17 @@ pub(crate) fn run(args: &ExplainArgs, place: &Place, out: &mut dyn Write) -> Res
     Ok(Exit::Done)
 }
 
+/// Returns the first line of the policy that decided about a recorded call, as ` line 6 fs_reach.read`; empty where none did.
+pub(crate) fn decided_by(record: &str, place: &Place) -> String {
+    let record = serde_json::from_str(record).unwrap_or_default();
+    let explanation = Explanation::of(record, place);
+    let rule = explanation.rules.first();
+    rule.map_or_else(String::new, |rule| {
+        let line = rule.line.map_or_else(String::new, |line| format!(" line {line}"));
+        format!("{line} {}", rule.field)
+    })
+}
+
 /// Returns where calls are looked for. A word that may be a mistyped code is looked for only where there is a log.
 fn log(args: &ExplainArgs, name: &Name) -> Option<Log> {
     if let Some(file) = &args.audit {

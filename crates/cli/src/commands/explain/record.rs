@@ -77,6 +77,13 @@ impl Recorded {
         }
     }
 
+    /// Returns the code of the rule that decided. A program that failed by itself may have failed for what its fence refused it.
+    pub(super) fn deciding_code(&self) -> Option<&str> {
+        let code = self.code()?;
+        let refused = || self.touched.iter().find_map(|touch| touch.refused.as_deref());
+        if code == "EXECUTION_FAILED" { refused().or(Some(code)) } else { Some(code) }
+    }
+
     /// Returns the arguments on one line, cleaned and cut.
     pub(super) fn shown_arguments(&self) -> String {
         let (cleaned, _) = ringfence::text::clean_json(&self.arguments);
@@ -89,7 +96,7 @@ impl Recorded {
 
     /// Returns what was refused with the code of the call, the first thing first.
     pub(super) fn refused(&self) -> Option<&Touch> {
-        let code = self.code();
+        let code = self.deciding_code();
         self.touched.iter().find(|touch| touch.refused.is_some() && touch.refused.as_deref() == code)
     }
 

@@ -59,7 +59,7 @@ pub(super) fn as_text(told: &Explanation, out: &mut dyn Write) -> Result<(), Com
     if let Some(change) = &told.change {
         writeln!(out, "\nthe smallest change that would allow it (tried; nothing was written)")?;
         for line in change.diff.lines() {
-            writeln!(out, "  {}", one_line(line))?;
+            writeln!(out, "  {}", with_tabs(line))?;
         }
         listed("what that would also allow", &change.also, out)?;
         listed("and then", &change.then, out)?;
@@ -74,7 +74,7 @@ fn rule(rule: &Rule, file: &str, out: &mut dyn Write) -> std::io::Result<()> {
     };
     writeln!(out, "  {place}: {} {}: {}", rule.owner, rule.field, one_line(&rule.says))?;
     if let (Some(line), Some(text)) = (rule.line, &rule.text) {
-        writeln!(out, "    {line} | {}", one_line(text))?;
+        writeln!(out, "    {line} | {}", with_tabs(text))?;
     }
     Ok(())
 }
@@ -94,6 +94,11 @@ fn listed(title: &str, all: &[String], out: &mut dyn Write) -> std::io::Result<(
         writeln!(out, "  - {}", text.trim_start().replace('\n', "\n  "))?;
     }
     Ok(())
+}
+
+/// Returns a line of a file, whose tabs stay what they are.
+fn with_tabs(line: &str) -> String {
+    line.split('\t').map(one_line).collect::<Vec<_>>().join("\t")
 }
 
 /// Breaks a text into lines that are set in by two blanks.

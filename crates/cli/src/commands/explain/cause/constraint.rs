@@ -50,7 +50,7 @@ fn forbidden(tool: &str) -> Found {
     (
         "constraints.forbidden",
         "only code may call it, never a model".to_owned(),
-        format!("let code of the host call it: `ringfence call {tool} … --asked-by code`"),
+        format!("let code of the host call it: `ringfence call {tool} ARGUMENTS --asked-by code`"),
         attempt(
             tool,
             edit,

@@ -26,10 +26,10 @@ pub(super) fn spelling(surface: Surface, what: &str, record: &Recorded) -> Optio
         return None;
     }
     let said = record.result.error.split_once(BEFORE).map_or(what, |(_, path)| path);
-    if said.starts_with('/') || record.hint.is_none() {
+    let why = record.hint.as_deref()?;
+    if said.starts_with('/') && !why.contains("jail") {
         return None;
     }
-    let why = record.hint.as_deref().unwrap_or_default();
     Some(Cause::instead(format!(
         "no line of the policy decided: {why}; call again with the path spelled out"
     )))

@@ -24,9 +24,6 @@ pub(super) fn cause(record: &Recorded, code: Code, policy: &Policy<'_>) -> Cause
     let Some(touch) = record.refused() else {
         return Cause::instead("the record does not say what was refused, so that no line can be named");
     };
-    let Some(subject) = policy.subject(&record.tool) else {
-        return Cause::instead(format!("the policy of today has no tool `{}`", record.tool));
-    };
     if code == Code::BinaryNotAllowed && record.result.error.contains("no program is named") {
         return Cause::instead(format!(
             "the lists permit `{}`, and this machine has no such program: install it, or correct its name",
@@ -52,7 +49,27 @@ pub(super) fn cause(record: &Recorded, code: Code, policy: &Policy<'_>) -> Cause
     if let Some(resolved) = below_the_floor(record, &touch.what) {
         return private(record, policy, &touch.what, resolved);
     }
-    judged(record, policy, subject, case, &touch.what)
+    match policy.subject(&record.tool) {
+        Some(subject) => judged(record, policy, subject, case, &touch.what),
+        None => elsewhere(record, policy, &case, &touch.what),
+    }
+}
+
+/// A tool whose declaration is not in the policy file: it is code of a program, or was in the file once.
+fn elsewhere(record: &Recorded, policy: &Policy<'_>, case: &Case, what: &str) -> Cause {
+    let mut cause = Cause::instead(format!(
+        "`{}` is not declared in the policy file, so that no change can be tried: its declaration, in the program that brings it, must list what it needs, and the personality too",
+        record.tool
+    ));
+    if !permits(case, policy.personality()) {
+        cause.lacking = Some("personality");
+        let says = format!("does not list `{what}`");
+        cause.rules.push(policy.list_rule(&Owner::Personality, case.kind, says));
+    }
+    if let Some(instead) = not_advised(policy, case) {
+        cause.instead = vec![instead];
+    }
+    cause
 }
 
 /// Judges what was asked for by the policy of today.
