@@ -1,10 +1,12 @@
 //! Reading a toolbox file, with all its problems at once.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ringfence::audit::VerifierKey;
+use ringfence::policy::explain::{ProblemCode, explain_line};
 use ringfence::policy::{
     AgentEntry, ConsoleEntry, ContainerEntry, Declaration, EntryGap, Gap, GatewayEntry, JsonLimits, Notify,
     Personality, Places, Runtime, ServerEntry, Table, ToolName, Toolbox, Variables, check_agents,
@@ -61,6 +63,8 @@ pub(crate) struct Loaded {
 /// One thing that is wrong with a toolbox.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(crate) struct Problem {
+    /// What kind of problem it is, for `ringfence explain`.
+    pub(crate) code: ProblemCode,
     /// Line and column, where they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) line: Option<usize>,
@@ -156,7 +160,7 @@ impl Place {
             Ok(toolbox) => toolbox,
             Err(error) => {
                 let place = (error.line > 0).then_some((error.line, error.column));
-                loaded.problems.push(Problem::at(place, error.message));
+                loaded.problems.push(Problem::at(ProblemCode::Syntax, place, error.message));
                 return loaded;
             }
         };
@@ -170,7 +174,7 @@ impl Place {
                 Ok(personality) => loaded.personality = personality,
                 Err(error) => {
                     let place = places.as_ref().and_then(|places| places.personality("fs_reach"));
-                    loaded.problems.push(Problem::at(place, error.to_string()));
+                    loaded.problems.push(Problem::at(ProblemCode::FsReach, place, error.to_string()));
                 }
             }
         }
@@ -203,19 +207,19 @@ impl Place {
             if is_unknown(tool) {
                 let place = places.as_ref().and_then(|places| places.personality("tools"));
                 let message = format!("the toolset names `{tool}`, which is not a tool of this file");
-                loaded.problems.push(Problem::at(place, message));
+                loaded.problems.push(Problem::at(ProblemCode::Toolset, place, message));
             }
         }
         for tool in loaded.personality.approvals.tools.keys() {
             if is_unknown(tool) {
                 let place = places.as_ref().and_then(|places| places.personality("approvals"));
                 let message = format!("the approvals name `{tool}`, which is not a tool of this file");
-                loaded.problems.push(Problem::at(place, message));
+                loaded.problems.push(Problem::at(ProblemCode::Approvals, place, message));
             }
         }
         for message in check_examples(&loaded.personality, &declarations) {
             let place = places.as_ref().and_then(|places| places.personality("example"));
-            loaded.problems.push(Problem::at(place, message));
+            loaded.problems.push(Problem::at(ProblemCode::Example, place, message));
         }
         loaded.problems.sort_by_key(|problem| (problem.line, problem.column));
         loaded.declarations = declarations;
@@ -259,7 +263,11 @@ impl Loaded {
                     tool: Some(name.to_string()),
                     capability: Some(finding.field.trim_start_matches('/').replace('/', ".")),
                     fix: Some(format!("reword it, or look at it and run `ringfence pins accept {name}`")),
-                    ..Problem::at(None, format!("{} [{}]", finding.message, finding.rule))
+                    ..Problem::at(
+                        ProblemCode::Description,
+                        None,
+                        format!("{} [{}]", finding.message, finding.rule),
+                    )
                 }
             }));
         }
@@ -356,18 +364,19 @@ impl Loaded {
 }
 
 impl Problem {
-    fn at(place: Option<(usize, usize)>, message: String) -> Self {
+    fn at(code: ProblemCode, place: Option<(usize, usize)>, message: String) -> Self {
         let (line, column) = place.unzip();
-        Self { line, column, table: None, tool: None, capability: None, message, fix: None }
+        Self { code, line, column, table: None, tool: None, capability: None, message, fix: None }
     }
 
     fn of(gap: Gap, places: Option<&Places<'_>>) -> Self {
         let place = places.and_then(|places| places.tool(gap.tool.as_str(), &gap.capability));
+        let code = ProblemCode::of_field(None, &gap.capability);
         Self {
             tool: Some(gap.tool.to_string()),
             capability: Some(gap.capability.into_owned()),
             fix: Some(gap.fix),
-            ..Self::at(place, gap.message)
+            ..Self::at(code, place, gap.message)
         }
     }
 
@@ -380,15 +389,16 @@ impl Problem {
         });
         Self {
             table: Some(gap.table),
+            code: ProblemCode::of_field(Some(gap.table), &gap.field),
             tool: Some(gap.name).filter(|name| !name.is_empty()),
             capability: Some(gap.field.into_owned()),
             fix: Some(gap.fix),
-            ..Self::at(place, gap.message)
+            ..Self::at(ProblemCode::Tool, place, gap.message)
         }
     }
 }
 
-/// Writes problems as `file:line:column: tool field: message` with the fix below.
+/// Writes problems as `file:line:column: tool field: message` with the fix below, and at the end what explains them.
 pub(crate) fn listed(path: &Path, problems: &[Problem]) -> String {
     let mut text = String::new();
     for problem in problems {
@@ -406,6 +416,10 @@ pub(crate) fn listed(path: &Path, problems: &[Problem]) -> String {
         if let Some(fix) = &problem.fix {
             let _written = writeln!(text, "  fix: {fix}");
         }
+    }
+    let codes: BTreeSet<ProblemCode> = problems.iter().map(|problem| problem.code).collect();
+    for code in codes {
+        let _written = writeln!(text, "{}", explain_line(code.as_str()));
     }
     text
 }

@@ -1,6 +1,6 @@
 //! SHA-256 over canonical JSON (RFC 8785), so that equal things have equal digests wherever they are computed.
 
-use ringfence_policy::Declaration;
+use ringfence_policy::{Declaration, Personality};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -28,6 +28,15 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 /// The definition has no canonical form.
 pub fn definition_digest(declaration: &Declaration) -> Result<String, String> {
     digest(declaration)
+}
+
+/// Returns the digest of a personality, as records of calls name it. Its variables are expanded, as they were for the call.
+///
+/// # Errors
+///
+/// The personality has no canonical form.
+pub fn personality_digest(personality: &Personality) -> Result<String, String> {
+    digest(personality)
 }
 
 /// Returns the digest of any JSON value: what a server sent is pinned by it.

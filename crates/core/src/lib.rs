@@ -80,7 +80,7 @@ pub use builder::{Missing, ToolBuildError, ToolBuilder, tool};
 pub use builtin::declared_tool;
 pub use call::{Asker, Call, Report};
 pub use context::Context;
-pub use digest::{definition_digest, json_digest};
+pub use digest::{definition_digest, json_digest, personality_digest};
 pub use error::ToolError;
 pub use event::{Event, Observer, Record};
 pub use fs::{

@@ -48,6 +48,8 @@ pub struct HouseOptions {
     pub review: String,
     /// The name of the personality, for whoever asks.
     pub personality: Option<String>,
+    /// Whether a person can look calls up in a store: a refusal then names the call, else its code.
+    pub recorded: bool,
     /// Where it is told what goes on: calls that are under way, and servers that run.
     pub live: Arc<Live>,
 }
@@ -61,6 +63,7 @@ impl Default for HouseOptions {
             directory: None,
             review: "ringfence pins".to_owned(),
             personality: None,
+            recorded: false,
             live: Arc::default(),
         }
     }

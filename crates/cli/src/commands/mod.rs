@@ -10,6 +10,7 @@ pub(crate) mod clean;
 pub(crate) mod component;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod explain;
 pub(crate) mod gateway;
 pub(crate) mod idempotency;
 pub(crate) mod import;

@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use ringfence::egress::Tally;
+use ringfence::policy::explain::{explain_command, explain_line};
 use ringfence::policy::{Image, Limits, NetworkGrant, resolve_capabilities};
 use ringfence::sandbox::{
     Access, Ending, Plan, RawTerminal, Report, Sandbox, SandboxError, SearchPath, Spec, Stream, Streams,
@@ -367,7 +368,7 @@ fn shown_path(path: &Path) -> String {
 
 fn refuse(args: &RunArgs, error: &SandboxError, out: &mut dyn Write) -> Result<Ran, CommandError> {
     if args.json {
-        let told = json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": error.hint() });
+        let told = json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": error.hint(), "explain": explain_command(error.code().as_str()) });
         writeln!(out, "{told}")?;
     } else {
         let mut stderr = std::io::stderr().lock();
@@ -375,6 +376,7 @@ fn refuse(args: &RunArgs, error: &SandboxError, out: &mut dyn Write) -> Result<R
         if let Some(hint) = error.hint() {
             let _told = writeln!(stderr, "  hint: {hint}");
         }
+        let _told = writeln!(stderr, "  {}", explain_line(error.code().as_str()));
     }
     Ok(Ran::Own(Exit::Refused))
 }

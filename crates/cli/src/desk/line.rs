@@ -153,7 +153,7 @@ fn path(case: &Case, entry: &str) -> Option<PathSet> {
 }
 
 /// Says whether the tool or server asks for it, whoever permits it.
-fn declares(case: &Case, declared: &Capabilities) -> bool {
+pub(crate) fn declares(case: &Case, declared: &Capabilities) -> bool {
     match &case.reach {
         Reach::Binary(name) => declared.process.as_ref().is_some_and(|own| own.allowed_binaries.admits(name)),
         Reach::Connect(_) | Reach::Url(_) => {
@@ -174,7 +174,7 @@ fn declares(case: &Case, declared: &Capabilities) -> bool {
 }
 
 /// Says whether the personality permits it, whoever asks.
-fn permits(case: &Case, personality: &Personality) -> bool {
+pub(crate) fn permits(case: &Case, personality: &Personality) -> bool {
     match &case.reach {
         Reach::Binary(name) => personality.process.as_ref().is_none_or(|own| own.admits(name)),
         Reach::Connect(_) | Reach::Url(_) => {

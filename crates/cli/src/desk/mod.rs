@@ -28,7 +28,8 @@ use crate::book::{Book, SeenFile};
 use crate::held::Held;
 use crate::load::{Loaded, Place};
 
-pub(crate) use question::judge_reach;
+pub(crate) use line::{declares, permits};
+pub(crate) use question::{Case, judge_reach, understood};
 
 /// Answers the console from the policy file and what lies beside it.
 #[derive(Debug)]

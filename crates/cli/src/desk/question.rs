@@ -23,17 +23,17 @@ use super::{FileDesk, View};
 const LONGEST: usize = 4096;
 
 /// A question that was understood, about capabilities under a personality.
-pub(super) struct Case {
-    pub(super) reach: Reach,
+pub(crate) struct Case {
+    pub(crate) reach: Reach,
     /// The lists that decide it.
-    pub(super) kind: ListKind,
-    pub(super) variables: Variables,
+    pub(crate) kind: ListKind,
+    pub(crate) variables: Variables,
     files: HostFiles,
 }
 
 impl Case {
     /// Decides it.
-    pub(super) fn judge(&self, declared: &Capabilities, personality: &Personality) -> Result<(), Refusal> {
+    pub(crate) fn judge(&self, declared: &Capabilities, personality: &Personality) -> Result<(), Refusal> {
         let mut grant = resolve_capabilities(declared, personality)?;
         if let Some(fs) = &mut grant.fs {
             *fs = self.files.named_both_ways(fs);
@@ -59,7 +59,7 @@ impl Case {
     }
 
     /// Returns a path that is normal and starts at the root.
-    pub(super) fn whole(&self, path: &Path) -> Option<PathBuf> {
+    pub(crate) fn whole(&self, path: &Path) -> Option<PathBuf> {
         let folder = self.variables.workspace.as_deref().unwrap_or(Path::new(""));
         normalise(&folder.join(path)).ok()
     }
@@ -133,7 +133,7 @@ impl View {
 }
 
 /// Reads a question.
-fn understood(question: &PolicyQuestion, variables: Variables) -> Result<Case, DeskError> {
+pub(crate) fn understood(question: &PolicyQuestion, variables: Variables) -> Result<Case, DeskError> {
     let what = question.what.trim();
     if what.is_empty() || what.len() > LONGEST || what.contains(char::is_control) {
         return Err(input("what is asked about is 1 to 4096 bytes without control characters"));

@@ -1,12 +1,13 @@
 //! What is kept of a command's connections, and who hears of refusals while it runs.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ringfence::egress::{Evidence, Verdict, Via, Witness};
+use ringfence::policy::explain::explain_line;
 use ringfence::policy::{Code, HostName};
 
 /// Who is told of refusals while the command runs.
@@ -75,11 +76,13 @@ struct Teller {
     lines: SyncSender<String>,
     written: Receiver<()>,
     told: HashSet<(String, Option<u16>)>,
+    /// What explains the refusals, each once.
+    codes: BTreeSet<Code>,
 }
 
 impl Teller {
     fn start() -> std::io::Result<Self> {
-        let (lines, inbox) = sync_channel::<String>(MOST_TOLD + 1);
+        let (lines, inbox) = sync_channel::<String>(MOST_TOLD + 1 + Code::ALL.len());
         let (done, written) = sync_channel(1);
         std::thread::Builder::new().name("ringfence-teller".into()).spawn(move || {
             for line in inbox {
@@ -87,7 +90,7 @@ impl Teller {
             }
             let _waited = done.send(());
         })?;
-        Ok(Self { lines, written, told: HashSet::new() })
+        Ok(Self { lines, written, told: HashSet::new(), codes: BTreeSet::new() })
     }
 
     fn tell(&mut self, evidence: &Evidence) {
@@ -98,6 +101,9 @@ impl Teller {
         if !self.told.insert((evidence.host.clone(), evidence.port)) {
             return;
         }
+        if let Verdict::Refused { code, .. } = &evidence.verdict {
+            self.codes.insert(*code);
+        }
         let line = if self.told.len() > MOST_TOLD {
             "more was refused than is told here; `--json` lists it".to_owned()
         } else {
@@ -107,6 +113,9 @@ impl Teller {
     }
 
     fn end(self) {
+        for code in &self.codes {
+            let _queued = self.lines.try_send(explain_line(code.as_str()));
+        }
         drop(self.lines);
         let _written = self.written.recv_timeout(PATIENCE);
     }

@@ -93,6 +93,7 @@ pub(crate) async fn open(
         },
         directory: plan.place.working_dir(),
         personality: loaded.personality.id.clone(),
+        recorded: store.is_some(),
         live: Arc::clone(&live),
         client_approves: loaded.personality.approvals.client.unwrap_or(true),
         ..HouseOptions::default()

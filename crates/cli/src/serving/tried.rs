@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ringfence::Grant;
 use ringfence::egress::{Evidence, Verdict, Witness};
+use ringfence::policy::explain::explain_line;
 use ringfence::policy::{Direction, Floor};
 use ringfence::sandbox::SearchPath;
 
@@ -139,7 +140,9 @@ impl Witness for Tried {
         let (server, host) = (&self.server, &evidence.host);
         self.tell_once(&format!(
             "server `{server}` was refused {host}: {code}: {message}; to let it, add \"{host}\" to \
-             `capabilities.network.allowedHosts` of the `[[server]]` entry `{server}` and to the personality's `network.allow`"
+             `capabilities.network.allowedHosts` of the `[[server]]` entry `{server}` and to the personality's `network.allow`; \
+             {}",
+            explain_line(code.as_str())
         ));
     }
 }

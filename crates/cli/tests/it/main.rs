@@ -15,6 +15,7 @@ mod clean;
 mod corpora;
 mod demo;
 mod examples;
+mod explain;
 mod held;
 mod idempotency;
 mod import;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use ringfence::Code;
 use ringfence::policy::Floor;
+use ringfence::policy::explain::{Family, all};
 use ringfence::policy::manifest::diff::ChangeCode;
 
 use crate::bench::Bench;
@@ -21,12 +22,31 @@ fn assert_page(name: &str, page: &str) {
 #[test]
 fn codes() {
     let mut page = String::from(
-        "# Codes\n\nStable: a code keeps its spelling and its meaning. Written by a test from `crates/policy/src/code.rs`.\n\n| code | meaning |\n|---|---|\n",
+        "# Codes\n\nStable: a code keeps its spelling and its meaning. `ringfence explain CODE` tells the same, and `ringfence explain CALL` what\nstands behind one refusal. Written by a test from `crates/policy/src/code.rs` and `crates/policy/src/explain`. Codes of manifests are in\n[manifest-codes.md](manifest-codes.md), those of the lint in [lint-codes.md](lint-codes.md); both are explained by the same command.\n\n| code | meaning |\n|---|---|\n",
     );
     for code in Code::ALL {
-        writeln!(page, "| `{code}` | {} |", code.meaning()).unwrap();
+        writeln!(page, "| [`{code}`](#{}) | {} |", code.as_str().to_lowercase(), code.meaning()).unwrap();
+    }
+    page.push_str("\n## Problems that `ringfence check` tells\n\n| code | meaning | what to do | what that would also allow |\n|---|---|---|---|\n");
+    for one in all().iter().filter(|one| one.family == Family::Check) {
+        writeln!(page, "| `{}` | {} | {} | {} |", one.code, one.meaning, one.change, one.also).unwrap();
+    }
+    page.push_str("\n## Each code of a call\n");
+    for one in all().iter().filter(|one| one.family == Family::Call) {
+        writeln!(page, "\n### {}\n\n{}.\n", one.code, capital(one.meaning)).unwrap();
+        writeln!(page, "- **Which rule decides:** {}", one.decided).unwrap();
+        writeln!(page, "- **What to do:** {}", one.change).unwrap();
+        writeln!(page, "- **What that would also allow:** {}", one.also).unwrap();
     }
     assert_page("codes.md", &page);
+}
+
+fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>() + letters.as_str())
+        .unwrap_or_default()
 }
 
 #[test]
@@ -91,6 +111,7 @@ fn command() {
         &["component", "show", "--help"],
         &["demo", "--help"],
         &["doctor", "--help"],
+        &["explain", "--help"],
         &["gateway", "--help"],
         &["idempotency", "--help"],
         &["idempotency", "list", "--help"],

@@ -38,6 +38,17 @@ fn codes_and_effects() {
 }
 
 #[test]
+fn every_code_is_explained_with_the_same_meaning() {
+    let explained = ringfence_policy::explain::all();
+    let lint: Vec<(&str, &str)> = explained
+        .iter()
+        .filter(|one| one.family == ringfence_policy::explain::Family::Lint)
+        .map(|one| (one.code, one.meaning))
+        .collect();
+    assert_eq!(lint, RULES);
+}
+
+#[test]
 fn command() {
     let output = Command::new(env!("CARGO_BIN_EXE_ringfence-lint")).arg("--help").output().unwrap();
     let help = String::from_utf8(output.stdout).unwrap();

@@ -51,6 +51,19 @@ pub struct WrittenList {
 const INSIDE: &[&str] = &["allow", "allowedHosts", "allowed_hosts", "allowedBinaries", "allowed_binaries"];
 
 impl ListKind {
+    /// Returns the field that the list is, as messages name it.
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Binaries => "process",
+            Self::Environment => "environment",
+            Self::Hosts => "network",
+            Self::Read => "fs_reach.read",
+            Self::Secrets => "secrets",
+            Self::Tools => "tools",
+            Self::Write => "fs_reach.write",
+        }
+    }
+
     /// Returns the ways to the list, each a chain of the spellings that a part may have.
     const fn ways(self) -> &'static [&'static [&'static [&'static str]]] {
         const PATHS: &[&str] = &["fs_reach", "fsReach"];
@@ -69,6 +82,31 @@ impl ListKind {
 impl Places<'_> {
     /// Returns a list as it is written; nothing where it is not.
     pub fn list(&self, owner: ListOwner<'_>, kind: ListKind) -> Option<WrittenList> {
+        let found = self.found(owner, kind)?;
+        let line = |value: &Spanned<DeValue<'_>>| line_and_column(self.text, value.span().start).0;
+        let written =
+            |value: &Spanned<DeValue<'_>>| Some((value.get_ref().as_str()?.to_owned(), line(value)));
+        let entries = match found.get_ref().as_array() {
+            Some(list) => list.iter().filter_map(written).collect(),
+            None => vec![written(found)?],
+        };
+        Some(WrittenList { line: line(found), entries })
+    }
+
+    /// Returns the line and column where a list starts, or would be written: where as much of the way to it is as there is.
+    pub fn list_place(&self, owner: ListOwner<'_>, kind: ListKind) -> Option<(usize, usize)> {
+        if let Some(found) = self.found(owner, kind) {
+            return Some(line_and_column(self.text, found.span().start));
+        }
+        let field = kind.field();
+        match owner {
+            ListOwner::Personality => self.personality(field),
+            ListOwner::Server(name) => self.server(name, &format!("capabilities.{field}")),
+            ListOwner::Tool(name) => self.tool(name, field),
+        }
+    }
+
+    fn found(&self, owner: ListOwner<'_>, kind: ListKind) -> Option<&Spanned<DeValue<'_>>> {
         let start = match owner {
             ListOwner::Personality => self.document.get_ref().get("personality")?,
             ListOwner::Server(name) => {
@@ -80,15 +118,7 @@ impl Places<'_> {
         };
         let along = |way: &&[&[&str]]| way.iter().try_fold(start, |found, names| member(found, names));
         let found = kind.ways().iter().find_map(along)?;
-        let found = if found.get_ref().is_table() { member(found, INSIDE)? } else { found };
-        let line = |value: &Spanned<DeValue<'_>>| line_and_column(self.text, value.span().start).0;
-        let written =
-            |value: &Spanned<DeValue<'_>>| Some((value.get_ref().as_str()?.to_owned(), line(value)));
-        let entries = match found.get_ref().as_array() {
-            Some(list) => list.iter().filter_map(written).collect(),
-            None => vec![written(found)?],
-        };
-        Some(WrittenList { line: line(found), entries })
+        if found.get_ref().is_table() { member(found, INSIDE) } else { Some(found) }
     }
 
     /// Returns the line on which an owner starts; nothing where it is not written.
@@ -168,6 +198,25 @@ environment = ["LANG"]
         }
         let safety = Places::read("[personality.safety]\nnetwork = { allow = [\"a.test\"] }\n").unwrap();
         assert_eq!(safety.list(Personality, ListKind::Hosts), list(2, &[("a.test", 2)]));
+    }
+
+    #[test]
+    fn a_list_is_pointed_at_or_the_place_it_would_have() {
+        let places = Places::read(TEXT).unwrap();
+        #[rustfmt::skip]
+        let cases = [
+            (ListOwner::Personality,    ListKind::Hosts,    Some((4, 17))),
+            (ListOwner::Personality,    ListKind::Binaries, Some((9, 21))),
+            (ListOwner::Personality,    ListKind::Write,    Some((2, 1))),
+            (ListOwner::Tool("grep"),   ListKind::Binaries, Some((16, 91))),
+            (ListOwner::Tool("grep"),   ListKind::Write,    Some((16, 31))),
+            (ListOwner::Tool("grep"),   ListKind::Hosts,    Some((14, 1))),
+            (ListOwner::Tool("nobody"), ListKind::Hosts,    None),
+            (ListOwner::Server("git"),  ListKind::Secrets,  Some((25, 1))),
+        ];
+        for (owner, kind, wanted) in cases {
+            assert_eq!(places.list_place(owner, kind), wanted, "{owner:?} {kind:?}");
+        }
     }
 
     #[test]

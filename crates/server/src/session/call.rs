@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use ringfence::policy::Code;
+use ringfence::policy::explain::{explain_command, explain_line};
 use ringfence::{Call, Failure, Outcome, Refusal, Report};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -151,37 +152,55 @@ impl Session {
                     (None, _) => Ok(raw(&json!({ "content": [text(output.text())] }))),
                 }
             }
-            Outcome::Failed(failure) => self.failed(&report.tool, asks, failure, answer),
+            Outcome::Failed(failure) => self.failed(report, asks, failure, answer),
             Outcome::Refused(refusal) if refusal.code == Code::ToolUnknown => {
                 let data = json!({ "name": &*report.tool });
                 Err(rpc_error_with(error_code::INVALID_PARAMS, "Unknown tool", &data))
             }
-            Outcome::Refused(refusal) => self.refused(&report.tool, asks, refusal),
+            Outcome::Refused(refusal) => {
+                self.told(&report.tool, asks, refusal, &self.explained(report, refusal.code))
+            }
+        }
+    }
+
+    /// Returns what explains a call: its name in the audit where a person can look there, else its code.
+    fn explained(&self, report: &Report, code: Code) -> String {
+        if self.house.options.recorded {
+            format!("{}/{}", self.run.id(), report.call)
+        } else {
+            code.as_str().to_owned()
         }
     }
 
     /// Writes why a tool that ran failed: in the server's own words, where it had any.
-    fn failed(&self, tool: &str, asks: Asks, failure: &Failure, answer: Option<Answer>) -> Answer {
+    fn failed(&self, report: &Report, asks: Asks, failure: &Failure, answer: Option<Answer>) -> Answer {
+        // What the tool failed with for a reason of its own, no rule has decided.
+        let explained = (failure.code != Code::ExecutionFailed).then(|| self.explained(report, failure.code));
         match answer {
             Some(answer) if failure.code == Code::ExecutionFailed => match clean_answer(&answer) {
                 // A result that cannot be used is not passed on.
                 Ok(result) if is_failure(&result) => Ok(result),
                 Err(error) if answer.is_err() => Err(error),
-                Ok(_) | Err(_) => not_done(asks, failure.code, &failure.message, None),
+                Ok(_) | Err(_) => not_done(asks, failure.code, &failure.message, None, None),
             },
             _ => {
-                self.remember_refusal(tool, failure.code, &failure.message);
-                not_done(asks, failure.code, &failure.message, None)
+                self.remember_refusal(&report.tool, failure.code, &failure.message);
+                not_done(asks, failure.code, &failure.message, None, explained.as_deref())
             }
         }
     }
 
+    /// Writes the refusal of something that never became a call, and has no record.
     pub(super) fn refused(&self, tool: &str, asks: Asks, refusal: &Refusal) -> Answer {
+        self.told(tool, asks, refusal, refusal.code.as_str())
+    }
+
+    fn told(&self, tool: &str, asks: Asks, refusal: &Refusal, explained: &str) -> Answer {
         let refusal_text = refusal.to_string();
         self.remember_refusal(tool, refusal.code, &refusal_text);
         let nobody = refusal.code == Code::ApprovalRequired && self.house.people.is_none();
         let hint = if nobody { Some(NOBODY) } else { refusal.hint.as_deref() };
-        not_done(asks, refusal.code, &refusal_text, hint)
+        not_done(asks, refusal.code, &refusal_text, hint, Some(explained))
     }
 }
 
@@ -200,16 +219,25 @@ fn is_failure(result: &Raw) -> bool {
 }
 
 /// A model sees why a tool did not do what it asked, so that it can correct itself; others get an error.
-fn not_done(asks: Asks, code: Code, why: &str, hint: Option<&str>) -> Answer {
+///
+/// The last line is for the person behind the model, who can look at what decided; `explained` names what that is.
+fn not_done(asks: Asks, code: Code, why: &str, hint: Option<&str>, explained: Option<&str>) -> Answer {
     let why = ringfence::text::clean(why).text.into_owned();
     let hint = hint.map(|hint| ringfence::text::clean(hint).text.into_owned());
     let mut about = json!({ "code": code.as_str() });
     if let (Some(hint), Some(about)) = (&hint, about.as_object_mut()) {
         about.insert("hint".into(), json!(hint));
     }
+    if let (Some(explained), Some(about)) = (explained, about.as_object_mut()) {
+        about.insert("explain".into(), json!(explain_command(explained)));
+    }
     match asks {
         Asks::Tool => {
-            let said = hint.map_or_else(|| why.clone(), |hint| format!("{why}\nhint: {hint}"));
+            let mut said = hint.map_or_else(|| why.clone(), |hint| format!("{why}\nhint: {hint}"));
+            if let Some(explained) = explained {
+                said.push('\n');
+                said.push_str(&explain_line(explained));
+            }
             Ok(raw(
                 &json!({ "content": [text(&said)], "isError": true, "_meta": { "ringfence/refusal": about } }),
             ))

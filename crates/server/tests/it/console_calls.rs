@@ -185,6 +185,7 @@ async fn a_refusal_says_what_would_change_it() {
         "href=\"/policy#L12\"",
         "add it under fs_reach.write",
         "tag refused",
+        &format!("<code id=\"explain\">ringfence explain {index}</code>"),
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }

@@ -4,9 +4,11 @@ mod judge;
 pub(super) mod line;
 mod question;
 
+use std::collections::BTreeSet;
 use std::io::{BufReader, BufWriter, Write};
 
 use ringfence::policy::Variables;
+use ringfence::policy::explain::explain_line;
 use ringfence::{Code, HostFiles, Refusal};
 use serde_json::{Value, json};
 
@@ -35,11 +37,13 @@ pub(crate) fn run(_args: &AskArgs, place: &Place, out: &mut dyn Write) -> Result
     let mut desk = Desk { place, variables: place.variables(), toolbox: None };
     let mut input = BufReader::with_capacity(1 << 16, std::io::stdin().lock());
     let mut out = BufWriter::new(out);
+    let mut denied = BTreeSet::new();
     while let Some(line) = line::next(&mut input).map_err(|error| CommandError::Input {
         message: format!("cannot read standard input: {error}"),
         hint: None,
     })? {
         if let Some(answer) = answer(&mut desk, line) {
+            denied.extend(answer.get("code").and_then(Value::as_str).map(str::to_owned));
             serde_json::to_writer(&mut out, &answer).map_err(std::io::Error::from)?;
             out.write_all(b"\n")?;
         }
@@ -49,6 +53,10 @@ pub(crate) fn run(_args: &AskArgs, place: &Place, out: &mut dyn Write) -> Result
         }
     }
     out.flush()?;
+    // The answers are for programs; the person who started this reads the error stream.
+    for code in &denied {
+        let _told = writeln!(std::io::stderr().lock(), "{}", explain_line(code));
+    }
     Ok(Exit::Done)
 }
 

@@ -52,7 +52,7 @@ pub(super) async fn export(store: &dyn Database, out: &mut dyn Write) -> Result<
 }
 
 /// The record with its number.
-pub(super) fn numbered(stored: &Stored) -> Value {
+pub(in crate::commands) fn numbered(stored: &Stored) -> Value {
     let mut record: Value = serde_json::from_str(&stored.record).unwrap_or(Value::Null);
     if let Value::Object(fields) = &mut record {
         fields.insert("index".into(), json!(stored.index));

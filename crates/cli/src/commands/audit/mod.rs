@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use ringfence::audit::{Progress, TrustedLog, VerifierKey};
 use ringfence_store::Filter;
 
+pub(super) use self::entries::numbered;
 use self::push::PushTarget;
 use crate::error::{CommandError, Exit};
 use crate::load::Place;

@@ -1,11 +1,12 @@
-//! What to type after a call was refused because people must agree first.
+//! What to type after a call was refused: what explains it, and what lets people agree where they must first.
 //!
 //! INVARIANT: the lines can be pasted into a shell, and hold no URL, which may hold a password.
 
 use std::fmt::Write as _;
 
-use ringfence::{ApprovalStore, RequestFilter, RequestState};
-use ringfence_store::Database;
+use ringfence::policy::explain::explain_line;
+use ringfence::{ApprovalStore, Code, Outcome, Report, RequestFilter, RequestState};
+use ringfence_store::{Database, Filter};
 
 use super::{AskedBy, CallArgs};
 use crate::load::Place;
@@ -30,6 +31,46 @@ pub(super) async fn after_asking(
     let _written = writeln!(advice, "    ringfence approvals approve {id}{flag} --token-file FILE");
     let _written = write!(advice, "  and then the same call runs:\n    {}", again(args, place, run, &flag));
     Some(advice)
+}
+
+/// Returns the line that explains why a call was not done: by its record where one is kept, else by its code. What a tool failed
+/// with for a reason of its own, no rule has decided.
+pub(super) async fn explained(
+    args: &CallArgs,
+    place: &Place,
+    run: &str,
+    report: &Report,
+    store: Option<&dyn Database>,
+) -> Option<String> {
+    let code = match &report.outcome {
+        // A program may have failed for what its fence refused it; its message says so.
+        Outcome::Failed(failure) if failure.code == Code::ExecutionFailed => {
+            Code::ALL.into_iter().find(|code| failure.message.contains(code.as_str()))?
+        }
+        outcome => outcome.code()?,
+    };
+    let of_run = Filter { kind: Some("call".to_owned()), run: Some(run.to_owned()), ..Filter::default() };
+    let newest = match store {
+        // The newest call of the run is the one that has just ended.
+        Some(store) => store.newest(&of_run, 1).await.ok().and_then(|mut all| all.pop()),
+        None => None,
+    };
+    let mut line = match (newest, &args.audit) {
+        (Some(stored), _) => format!("{}{}", explain_line(&stored.index.to_string()), store_flag(args)),
+        (None, Some(file)) => {
+            let subject = quoted(&format!("{run}/{}", report.call));
+            format!("{} --audit {}", explain_line(&subject), quoted(&file.to_string_lossy()))
+        }
+        (None, None) => return Some(explain_line(code.as_str())),
+    };
+    let policy = place.policy.to_string_lossy();
+    if policy != "ringfence.toml" {
+        let _written = write!(line, " --policy {}", quoted(&policy));
+    }
+    if let Some(workspace) = &place.workspace {
+        let _written = write!(line, " --workspace {}", quoted(&workspace.to_string_lossy()));
+    }
+    Some(line)
 }
 
 /// The flag that names the store, unless the variable does or the name is a URL.

@@ -107,7 +107,7 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
         });
     }
     let run_id = args.run.clone().unwrap_or_else(|| format!("cli-{}", std::process::id()));
-    let (report, advice) = runtime.block_on(async {
+    let (report, advice, why) = runtime.block_on(async {
         let loaded = match args.component() {
             Some(file) => place.load_component(file)?.sound()?,
             None => place.load()?.sound()?,
@@ -159,7 +159,8 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
             (Outcome::Refused(refusal), _) => refusal.hint.as_ref().map(|hint| one_line(hint)),
             _ => None,
         };
-        Ok::<_, CommandError>((report, advice))
+        let why = advice::explained(args, place, &run_id, &report, store.as_deref()).await;
+        Ok::<_, CommandError>((report, advice, why))
     })?;
     // A blocking tool that missed its deadline must not keep the command alive.
     runtime.shutdown_background();
@@ -168,6 +169,9 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
     writeln!(out)?;
     if let Some(advice) = advice {
         let _told = writeln!(std::io::stderr().lock(), "  hint: {advice}");
+    }
+    if let Some(why) = why {
+        let _told = writeln!(std::io::stderr().lock(), "  {why}");
     }
     Ok(match &report.outcome {
         Outcome::Done(_) => Exit::Done,

@@ -8,9 +8,6 @@ mod tools;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use ringfence::Refusal;
-use ringfence::policy::Places;
-
 use self::live::Live;
 use self::scene::Scene;
 use self::stage::Stage;
@@ -123,30 +120,6 @@ async fn play(args: &DemoArgs, scene: &Scene, out: &mut dyn Write) -> Result<Exi
 fn own_name() -> String {
     let own = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
     if own.components().count() > 1 { own.display().to_string() } else { "ringfence".to_owned() }
-}
-
-/// Returns the line of policy that stands behind a refusal.
-fn decided_by(tool: &str, refusal: &Refusal) -> String {
-    use ringfence::Code;
-    let Some(places) = Places::read(POLICY) else { return String::new() };
-    let written =
-        if refusal.message.contains("write not permitted") { "fs_reach.write" } else { "fs_reach.read" };
-    let (whose, field) = match refusal.code {
-        Code::ApprovalRequired => ("personality", "approvals.financial"),
-        Code::ConstraintViolated => ("tool", "constraints"),
-        Code::HostNotAllowed => ("personality", "network"),
-        Code::InputInvalid => return " (the tool's input schema)".to_owned(),
-        Code::NotAvailable => return " (no sandbox is wired, so no process starts)".to_owned(),
-        Code::PathNotReachable => ("personality", written),
-        Code::SecretNotDeclared => ("personality", "secrets"),
-        _ => return String::new(),
-    };
-    let place = match whose {
-        "tool" => places.tool(tool, field),
-        _ => places.personality(field),
-    };
-    let line = place.map_or_else(String::new, |(line, _)| format!(" line {line}"));
-    format!("{line} {field}")
 }
 
 fn first_words(text: &str) -> String {

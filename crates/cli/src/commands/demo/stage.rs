@@ -5,14 +5,15 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use ringfence::{
-    ApprovalStore, ApproverToken, Backends, Call, Code, HostFiles, Outcome, PersonDecision, Proof, Refusal,
-    Registry, Report, RequestFilter, RequestState, Role, Run, SandboxLauncher, StoreApprover, Word,
+    ApprovalStore, ApproverToken, Backends, Call, Code, HostFiles, Outcome, PersonDecision, Proof, Registry,
+    Report, RequestFilter, RequestState, Role, Run, SandboxLauncher, StoreApprover, Word,
 };
 use ringfence_server::console::Live;
-use ringfence_store::{Database, KeepRaw};
+use ringfence_store::{Database, Filter, KeepRaw};
 
 use super::scene::{How, Scene, Step};
-use super::{decided_by, first_words, tools};
+use super::{first_words, tools};
+use crate::commands::explain::decided_by;
 use crate::error::CommandError;
 use crate::load::Place;
 use crate::sandbox::{BackendChoice, choose};
@@ -70,7 +71,8 @@ impl Stage {
         scene: &Scene,
     ) -> Result<(&'static str, String), CommandError> {
         if step.how != How::Dying {
-            return Ok(verdict(&self.made(step).await?));
+            let report = self.made(step).await?;
+            return self.verdict(&report).await;
         }
         self.agreed(&step.call).await?;
         let ended = die(scene)?;
@@ -111,6 +113,23 @@ impl Stage {
         Ok(())
     }
 
+    /// Returns how a call ended, and the line that decided, which its record tells.
+    async fn verdict(&self, report: &Report) -> Result<(&'static str, String), CommandError> {
+        let code = match &report.outcome {
+            Outcome::Done(output) => return Ok(("allowed", first_words(output.text()))),
+            Outcome::Failed(failure) if failure.code == Code::ExecutionFailed => {
+                return Ok(("failed", first_words(&failure.message)));
+            }
+            // Where the tool's code ran, a handle refused what it tried.
+            Outcome::Failed(failure) => failure.code,
+            Outcome::Refused(refusal) => refusal.code,
+        };
+        let calls = Filter { kind: Some("call".to_owned()), ..Filter::default() };
+        let newest = self.store.newest(&calls, 1).await?.pop();
+        let by = newest.map_or_else(String::new, |stored| decided_by(&stored.record, &self.place));
+        Ok(("refused", format!("{code}{by}")))
+    }
+
     /// Makes one call and dies in it.
     pub(super) async fn pay_and_die(&self, call: Call) {
         let _dead = self.registry.call(&self.run, call).await;
@@ -124,21 +143,4 @@ fn die(scene: &Scene) -> Result<std::process::ExitStatus, CommandError> {
     let mut command = std::process::Command::new(own);
     command.arg("demo").arg("--dying").arg(scene.root()).stdin(Stdio::null()).stdout(Stdio::null());
     command.status().map_err(CommandError::Start)
-}
-
-fn verdict(report: &Report) -> (&'static str, String) {
-    match &report.outcome {
-        Outcome::Done(output) => ("allowed", first_words(output.text())),
-        Outcome::Refused(refusal) => {
-            ("refused", format!("{}{}", refusal.code, decided_by(&report.tool, refusal)))
-        }
-        Outcome::Failed(failure) if failure.code == Code::ExecutionFailed => {
-            ("failed", first_words(&failure.message))
-        }
-        // The tool's code ran, and a handle refused what it tried.
-        Outcome::Failed(failure) => {
-            let refusal = Refusal::new(failure.code, failure.message.clone());
-            ("refused", format!("{}{}", failure.code, decided_by(&report.tool, &refusal)))
-        }
-    }
 }

@@ -6,7 +6,8 @@ use askama::Template;
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
-use ringfence::Role;
+use ringfence::policy::explain::explain_command;
+use ringfence::{Code, Role};
 
 use super::super::api::{Index, Wanted};
 use super::super::enter::{Reply, encode};
@@ -47,6 +48,12 @@ impl CallPage {
 
     fn tool_href(&self) -> String {
         format!("/tools?text={}", encode(self.view.row.tool.as_deref().unwrap_or_default()))
+    }
+
+    /// Returns the command that explains why it was not done; what a tool failed with by itself, no rule has decided.
+    fn explain(&self) -> Option<String> {
+        let code = self.view.row.code.as_deref()?;
+        (code != Code::ExecutionFailed.as_str()).then(|| explain_command(&self.view.row.index.to_string()))
     }
 
     /// Writes a number of bytes.

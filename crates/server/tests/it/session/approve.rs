@@ -199,3 +199,26 @@ async fn the_client_is_not_asked_where_the_operator_says_so() {
     let client = setup.legacy(json!({ "elicitation": {} })).await;
     assert_eq!(code(&client.call("pay", json!({ "n": 1 })).await), "APPROVAL_REQUIRED");
 }
+
+#[tokio::test]
+async fn a_refusal_ends_with_the_command_that_explains_it() {
+    for recorded in [false, true] {
+        let options = HouseOptions { client_approves: false, recorded, ..HouseOptions::default() };
+        let setup = Setup { options, ..setup(&Arc::default(), SafetyClass::Financial) };
+        let client = setup.legacy(json!({})).await;
+        let answer = client.call("pay", json!({ "n": 1 })).await;
+        let said = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        // The sentence before it stays as it is.
+        assert!(said.starts_with("APPROVAL_REQUIRED: a person must agree to "), "{said}");
+        let command = said.lines().last().and_then(|line| line.strip_prefix("why: ")).unwrap_or_default();
+        let subject = command.strip_prefix("ringfence explain ").unwrap_or_default();
+        if recorded {
+            let record = setup.audit.records().pop().unwrap();
+            let run = serde_json::to_value(&record).unwrap()["run"].clone();
+            assert_eq!(subject, format!("{}/{}", run.as_str().unwrap(), record.call()), "{said}");
+        } else {
+            assert_eq!(subject, "APPROVAL_REQUIRED", "{said}");
+        }
+        assert_eq!(answer["result"]["_meta"]["ringfence/refusal"]["explain"], json!(command));
+    }
+}

@@ -1,0 +1,65 @@
+//! What a change gives to others: two manifests, compared as `ringfence manifest diff` compares them.
+
+use std::collections::BTreeMap;
+
+use ringfence::policy::Toolbox;
+use ringfence::policy::manifest::diff::{Drift, Subject, diff};
+use ringfence::policy::manifest::{DefaultLimits, Manifest, Sources};
+
+use super::case::Policy;
+use crate::runtimes::PolicyFiles;
+
+/// How many others are named.
+const MOST: usize = 8;
+
+/// Says what other tools and servers gain.
+pub(super) fn others(now: &Policy<'_>, then: &Policy<'_>, tool: &str) -> Vec<String> {
+    let (Some(old), Some(new)) = (manifest(now), manifest(then)) else {
+        return vec!["what other tools gain could not be told: `ringfence manifest diff` does, once the change is made".to_owned()];
+    };
+    let own = now.subject(tool).map(|own| own.owner());
+    let mut gained = Vec::new();
+    for change in diff(&old, &new) {
+        let is_other = match (&change.subject, &own) {
+            (Subject::Tool(name), Some(super::draft::Owner::Tool(own))) => name != own,
+            (Subject::Server(name), Some(super::draft::Owner::Server(own))) => {
+                name.split(' ').next() != Some(own)
+            }
+            (Subject::Tool(_) | Subject::Server(_), _) => true,
+            _ => false,
+        };
+        if is_other && change.direction == Drift::Widened {
+            gained.push(format!("{}: {} ({})", change.subject, change.message, change.code));
+        }
+    }
+    if gained.is_empty() {
+        return vec!["no other tool gains anything by it".to_owned()];
+    }
+    let more = gained.len().saturating_sub(MOST);
+    gained.truncate(MOST);
+    if more > 0 {
+        gained
+            .push(format!("and {more} more changes, which `ringfence manifest diff` lists once it is made"));
+    }
+    gained
+}
+
+/// Makes the manifest of a policy, as far as it says what is reached.
+fn manifest(policy: &Policy<'_>) -> Option<Manifest> {
+    let toolbox = Toolbox::from_toml(policy.loaded.text()).ok()?;
+    let (tools, gaps) = toolbox.written_declarations(&mut PolicyFiles::beside(&policy.place.policy));
+    if !gaps.is_empty() {
+        return None;
+    }
+    Manifest::new(&Sources {
+        personality: &toolbox.personality.clone().unwrap_or_default(),
+        tools: &tools,
+        servers: toolbox.written_servers(),
+        binaries: &BTreeMap::new(),
+        definitions: &BTreeMap::new(),
+        lint: &BTreeMap::new(),
+        defaults: DefaultLimits::default(),
+        outside: toolbox.outside(),
+    })
+    .ok()
+}

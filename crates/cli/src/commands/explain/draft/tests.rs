@@ -1,0 +1,138 @@
+//! What a change looks like, in the shapes that people write policies in.
+
+use super::*;
+
+fn personality(kind: ListKind, entry: &str) -> Edit {
+    Edit::Add { owner: Owner::Personality, kind, entry: entry.into() }
+}
+
+fn tool(kind: ListKind, entry: &str) -> Edit {
+    Edit::Add { owner: Owner::Tool("t".into()), kind, entry: entry.into() }
+}
+
+fn set(owner: Owner, way: &[&[&str]], setting: Setting) -> Edit {
+    let way = way.iter().map(|names| names.iter().map(|name| (*name).to_owned()).collect()).collect();
+    Edit::Set { owner, way, setting }
+}
+
+#[track_caller]
+fn assert_becomes(old: &str, edit: &Edit, new: &str) {
+    let mut draft = Draft::of(old).unwrap();
+    draft.change(edit).unwrap();
+    assert_eq!(draft.text(), new);
+}
+
+#[test]
+fn lists_grow_where_they_are() {
+    #[rustfmt::skip]
+    let cases = [
+        (
+            "[personality]\nnetwork = { allow = [\"a.test\"] } # why\n",
+            personality(ListKind::Hosts, "b.test:443"),
+            "[personality]\nnetwork = { allow = [\"a.test\", \"b.test:443\"] } # why\n",
+        ),
+        (
+            "[personality]\nnetwork.allow = [\n    \"a.test\",\n    \"b.test\",\n]\n",
+            personality(ListKind::Hosts, "c.test"),
+            "[personality]\nnetwork.allow = [\n    \"a.test\",\n    \"b.test\",\n    \"c.test\",\n]\n",
+        ),
+        (
+            "[personality]\nsecrets = [ ]\n",
+            personality(ListKind::Secrets, "A"),
+            "[personality]\nsecrets = [\"A\" ]\n",
+        ),
+        (
+            "[personality.fsReach]\nread = [\"/srv\"]\n",
+            personality(ListKind::Read, "/etc/hosts"),
+            "[personality.fsReach]\nread = [\"/srv\", \"/etc/hosts\"]\n",
+        ),
+        (
+            "[personality.safety]\nnetwork = { allow = [\"a.test\"] }\n",
+            personality(ListKind::Hosts, "b.test"),
+            "[personality.safety]\nnetwork = { allow = [\"a.test\", \"b.test\"] }\n",
+        ),
+        (
+            "[[tool]]\nname = \"s\"\n\n[[tool]]\nname = \"t\"\ncapabilities = { process = { allowedBinaries = [\"rg\"] } }\n",
+            tool(ListKind::Binaries, "git"),
+            "[[tool]]\nname = \"s\"\n\n[[tool]]\nname = \"t\"\ncapabilities = { process = { allowedBinaries = [\"rg\", \"git\"] } }\n",
+        ),
+    ];
+    for (old, edit, new) in cases {
+        assert_becomes(old, &edit, new);
+    }
+}
+
+#[test]
+fn what_is_missing_is_written() {
+    #[rustfmt::skip]
+    let cases = [
+        (
+            "[personality]\nid = \"x\"\n\n[[tool]]\nname = \"t\"\n",
+            personality(ListKind::Hosts, "a.test"),
+            "[personality]\nid = \"x\"\nnetwork = { allow = [\"a.test\"] }\n\n[[tool]]\nname = \"t\"\n",
+        ),
+        (
+            "[personality]\nfs_reach = { read = [\"/srv\"] }\n",
+            personality(ListKind::Write, "/srv/out"),
+            "[personality]\nfs_reach = { read = [\"/srv\"], write = [\"/srv/out\"] }\n",
+        ),
+        (
+            "[[tool]]\nname = \"t\"\ncapabilities = { process = { allow = [\"rg\"] } }\n",
+            tool(ListKind::Secrets, "A"),
+            "[[tool]]\nname = \"t\"\ncapabilities = { process = { allow = [\"rg\"] }, secrets = [\"A\"] }\n",
+        ),
+        (
+            "[[tool]]\nname = \"t\"\ncapabilities = {}\n",
+            tool(ListKind::Hosts, "a.test"),
+            "[[tool]]\nname = \"t\"\ncapabilities = { network = { allowedHosts = [\"a.test\"] } }\n",
+        ),
+        (
+            "[[tool]]\nname = \"t\"\n",
+            personality(ListKind::Environment, "LANG"),
+            "[[tool]]\nname = \"t\"\n\n[personality]\nenvironment = { allow = [\"LANG\"] }\n",
+        ),
+    ];
+    for (old, edit, new) in cases {
+        assert_becomes(old, &edit, new);
+    }
+}
+
+#[test]
+fn fields_are_set_and_entries_taken_out() {
+    let constraints: &[&[&str]] = &[&["constraints"], &["maxInvocations", "max_invocations"]];
+    assert_becomes(
+        "[[tool]]\nname = \"t\"\nconstraints = { max_invocations = 2 } # few\n",
+        &set(Owner::Tool("t".into()), constraints, Setting::Number(3)),
+        "[[tool]]\nname = \"t\"\nconstraints = { max_invocations = 3 } # few\n",
+    );
+    assert_becomes(
+        "[personality]\napprovals = { financial = \"human\" }\n",
+        &set(Owner::Personality, &[&["approvals"], &["write"]], Setting::Text("auto".into())),
+        "[personality]\napprovals = { financial = \"human\", write = \"auto\" }\n",
+    );
+    assert_becomes(
+        "[[tool]]\nname = \"t\"\n[tool.constraints]\nforbidden = true\n",
+        &set(Owner::Tool("t".into()), &[&["constraints"], &["forbidden"]], Setting::Flag(false)),
+        "[[tool]]\nname = \"t\"\n[tool.constraints]\nforbidden = false\n",
+    );
+    let way = vec![vec!["constraints".to_owned()], vec!["onlyAfter".to_owned()]];
+    assert_becomes(
+        "[[tool]]\nname = \"t\"\nconstraints = { onlyAfter = [\"a\", \"b\"] }\n",
+        &Edit::Take { owner: Owner::Tool("t".into()), way, entry: "a".into() },
+        "[[tool]]\nname = \"t\"\nconstraints = { onlyAfter = [\"b\"] }\n",
+    );
+}
+
+#[test]
+fn what_has_no_place_is_not_changed() {
+    let mut draft =
+        Draft::of("[[tool]]\nname = \"t\"\ncapabilities = { fs_reach = { read = \"from-personality\" } }\n")
+            .unwrap();
+    assert!(draft.change(&tool(ListKind::Read, "/srv")).is_none());
+    assert!(
+        draft
+            .change(&Edit::Add { owner: Owner::Tool("x".into()), kind: ListKind::Read, entry: "/".into() })
+            .is_none()
+    );
+    assert!(Draft::of("[").is_none());
+}
