@@ -23,6 +23,7 @@ mod container;
 mod declaration;
 mod entry;
 mod expand;
+pub mod form;
 mod gateway;
 mod grant;
 mod host;
