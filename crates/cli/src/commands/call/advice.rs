@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use ringfence::{ApprovalStore, RequestFilter, RequestState};
+use ringfence::{ApprovalStore, Code, RequestFilter, RequestState};
 use ringfence_store::Database;
 
 use super::{AskedBy, CallArgs};
@@ -30,6 +30,15 @@ pub(super) async fn after_asking(
     let _written = writeln!(advice, "    ringfence approvals approve {id}{flag} --token-file FILE");
     let _written = write!(advice, "  and then the same call runs:\n    {}", again(args, place, run, &flag));
     Some(advice)
+}
+
+/// What to look at after a mistake of whoever calls.
+pub(super) const fn usual(code: Code) -> Option<&'static str> {
+    match code {
+        Code::InputInvalid => Some("`ringfence tools --json` shows which arguments each tool takes"),
+        Code::ToolUnknown => Some("`ringfence tools` lists the tools of the toolbox"),
+        _ => None,
+    }
 }
 
 /// The flag that names the store, unless the variable does or the name is a URL.
