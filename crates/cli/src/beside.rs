@@ -29,6 +29,15 @@ pub(crate) fn program(name: &str, hint: &'static str) -> Result<PathBuf, Command
     Err(CommandError::Input { message: format!("`{}` is not installed", path.display()), hint: Some(hint) })
 }
 
+/// Starts a program of ours to ask which version it is.
+#[expect(clippy::disallowed_methods, reason = "it is our own program, which only says what it is")]
+pub(crate) fn version(program: &std::path::Path) -> std::io::Result<String> {
+    let said = Command::new(program).arg("--version").env_clear().output()?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    let version = text.split_whitespace().last().filter(|_| said.status.success());
+    version.map(str::to_owned).ok_or_else(|| std::io::Error::other("it does not say which version it is"))
+}
+
 /// Goes on as the program that runs components, with the same arguments. Returns only where that cannot be, with the reason.
 #[expect(clippy::disallowed_methods, reason = "it is our own program, and takes this one's place")]
 pub(crate) fn become_components() -> EngineError {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use ringfence::policy::explain::explain_line;
 use ringfence::{ApprovalError, Code, StoreError};
-use ringfence_store::{DatabaseError, SqliteError};
+use ringfence_store::{DatabaseError, PostgresError, SqliteError};
 
 use crate::shown::one_line;
 
@@ -90,9 +90,10 @@ impl CommandError {
     }
 
     /// Returns what to do about it.
-    pub(crate) const fn hint(&self) -> Option<&'static str> {
+    pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Failed { hint, .. } | Self::File { hint, .. } | Self::Input { hint, .. } => *hint,
+            Self::Failed { hint, .. } | Self::Input { hint, .. } => *hint,
+            Self::File { hint, verb, error, .. } => hint.or_else(|| file_hint(verb, error.kind())),
             Self::Approval(ApprovalError::Token) => {
                 Some("the token is what `ringfence approver add` printed, unless it was revoked since")
             }
@@ -102,7 +103,17 @@ impl CommandError {
             Self::Store(DatabaseError::Sqlite(SqliteError::Older { .. })) => {
                 Some("bring it up to date with `ringfence store migrate`")
             }
-            Self::Approval(_) | Self::Output(_) | Self::Port(_) | Self::Start(_) | Self::Store(_) => None,
+            Self::Store(DatabaseError::Sqlite(error)) => sqlite_hint(error),
+            Self::Store(DatabaseError::Postgres(error)) => postgres_hint(error),
+            Self::Output(error) => match error.kind() {
+                ErrorKind::StorageFull => Some("make room where the output goes"),
+                _ => Some("look where standard output leads"),
+            },
+            Self::Start(error) => match error.kind() {
+                ErrorKind::PermissionDenied => Some("look who may start or write it"),
+                _ => Some("`ringfence doctor` tries what this machine can do"),
+            },
+            Self::Approval(_) | Self::Port(_) | Self::Store(_) => None,
             Self::Toolbox { .. } => Some("`ringfence check` shows the same list"),
         }
     }
@@ -123,5 +134,57 @@ impl CommandError {
             let _written = writeln!(report, "  {}", explain_line(error.code().as_str()));
         }
         report
+    }
+}
+
+/// What to do about a file, where nobody who asked for it knows better.
+fn file_hint(verb: &str, kind: ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::NotFound if verb == "read" => Some("look whether its name and its folder are right"),
+        ErrorKind::NotFound => Some("make its folder first"),
+        ErrorKind::PermissionDenied => Some("you may not: change who may, or name a place of your own"),
+        ErrorKind::AlreadyExists => Some("name another file, or move this one away"),
+        ErrorKind::StorageFull => Some("make room on the disk"),
+        ErrorKind::ReadOnlyFilesystem => Some("name a place that can be written to"),
+        ErrorKind::IsADirectory => Some("name a file in it"),
+        _ => None,
+    }
+}
+
+const fn sqlite_hint(error: &SqliteError) -> Option<&'static str> {
+    match error {
+        SqliteError::Busy { .. } | SqliteError::Locked { .. } => {
+            Some("another ringfence uses it: wait for it to end, or name another store")
+        }
+        SqliteError::Exists { .. } => Some("name a file that is not there yet"),
+        SqliteError::File { why: ErrorKind::PermissionDenied, .. } => {
+            Some("you may not use it: change who may, or name a store of your own with --store STORE")
+        }
+        SqliteError::Folder { .. } => {
+            Some("take that right away from others (`chmod go-w`), or keep the store in a folder of your own")
+        }
+        SqliteError::Foreign { .. } => Some("name the store with --store STORE; this file is something else"),
+        SqliteError::Full { .. } => Some("make room on the disk"),
+        SqliteError::Newer { .. } => Some("a newer ringfence made it: use that one"),
+        SqliteError::Corrupt { .. } => Some("look with `ringfence store check`, and go back to a backup"),
+        _ => None,
+    }
+}
+
+const fn postgres_hint(error: &PostgresError) -> Option<&'static str> {
+    match error {
+        PostgresError::Address { .. } => Some("write it as `postgres://user@host/database`"),
+        PostgresError::Login { .. } => Some("look at the user, the password and the name of the database"),
+        PostgresError::Lost { .. } | PostgresError::Timeout { .. } => {
+            Some("look whether the database runs, and at the host and port of its address")
+        }
+        PostgresError::Newer { .. } => Some("a newer ringfence made its tables: use that one"),
+        PostgresError::Occupied { .. } => Some("name a database without tables of ringfence"),
+        PostgresError::Foreign { .. } => {
+            Some("name another database: this one has a schema `ringfence` of somebody else")
+        }
+        PostgresError::Full { .. } => Some("make room on its disk"),
+        PostgresError::Tls { .. } => Some("`sslmode` in its address says what is asked of the connection"),
+        _ => None,
     }
 }

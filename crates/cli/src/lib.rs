@@ -4,19 +4,25 @@
 //! components and takes the place of the first one when that meets a component. There is nothing here for other crates.
 
 mod audit_file;
+mod backup;
 mod beside;
 mod book;
+mod colour;
 mod commands;
 mod desk;
 mod error;
 mod exposed;
 mod held;
+#[cfg(test)]
+mod help;
 mod import;
+mod init;
 mod install;
 mod interrupt;
 mod load;
 mod network;
 mod notify;
+mod progress;
 mod runtimes;
 mod sandbox;
 mod secrets;
@@ -39,6 +45,11 @@ use crate::error::{CommandError, Exit};
 /// A tool declares what it touches, a personality sets the ceiling, and a tool gets what both allow.
 #[derive(Debug, Parser)]
 #[command(name = "ringfence", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = "Examples:
+  ringfence demo
+  ringfence init
+  ringfence run --read src --write out -- python3 build.py
+  ringfence doctor")]
 struct Arguments {
     /// The toolbox file: a personality and tools, as TOML or JSON; `ringfence.toml` by default, and none for `wrap`
     #[arg(long, short, global = true, value_name = "FILE")]
@@ -61,6 +72,7 @@ enum Command {
     Call(commands::call::CallArgs),
     Check(commands::check::CheckArgs),
     Clean(commands::clean::CleanArgs),
+    Completions(commands::completions::CompletionsArgs),
     Component(commands::component::ComponentArgs),
     Demo(commands::demo::DemoArgs),
     Doctor(commands::doctor::DoctorArgs),
@@ -68,16 +80,24 @@ enum Command {
     Gateway(commands::gateway::GatewayArgs),
     Idempotency(commands::idempotency::IdempotencyArgs),
     Import(commands::import::ImportArgs),
+    Init(commands::init::InitArgs),
     Install(commands::install::InstallArgs),
     Lint(commands::lint::LintArgs),
+    Man(commands::man::ManArgs),
     Manifest(commands::manifest::ManifestArgs),
     Pins(commands::pins::PinsArgs),
     Run(Box<commands::run::RunArgs>),
     Scan(commands::scan::ScanArgs),
+    Schema(commands::schema::SchemaArgs),
     Serve(commands::serve::ServeArgs),
     Store(commands::store::StoreCommandArgs),
     Tools(commands::tools::ToolsArgs),
     Wrap(commands::wrap::WrapArgs),
+}
+
+/// Returns the whole command line, for what is made from it.
+fn command() -> clap::Command {
+    <Arguments as clap::CommandFactory>::command()
 }
 
 pub use runtimes::{Component, ComponentEngine, ComponentImport, EngineError, Sealing};
@@ -105,18 +125,21 @@ pub fn main(components: Option<&'static dyn ComponentEngine>) -> ExitCode {
         Command::Call(args) => commands::call::run(&args, &place, &mut out),
         Command::Check(args) => commands::check::run(&args, &place, &mut out),
         Command::Clean(args) => commands::clean::run(&args, &mut out),
+        Command::Completions(args) => commands::completions::run(&args, &mut out),
         Command::Component(args) => commands::component::run(&args, &mut out),
         Command::Demo(args) => commands::demo::run(&args, &mut out),
-        Command::Doctor(args) => commands::doctor::run(&args, &mut out),
+        Command::Doctor(args) => commands::doctor::run(&args, &place, &mut out),
         Command::Explain(args) => commands::explain::run(&args, &place, &mut out),
         Command::Gateway(args) => commands::gateway::run(&args, &place, &mut out),
         Command::Idempotency(args) => commands::idempotency::run(&args, &mut out),
         Command::Import(args) => commands::import::run(&args, &place, &mut out),
+        Command::Init(args) => commands::init::run(&args, &place, &mut out),
         Command::Install(args) => commands::install::run(&args, &place, &mut out),
         Command::Lint(args) => match commands::lint::run(&args, &place) {
             Ok(code) => return ExitCode::from(code),
             Err(error) => Err(error),
         },
+        Command::Man(args) => commands::man::run(&args, &mut out),
         Command::Manifest(args) => commands::manifest::run(&args, &place, &mut out),
         Command::Pins(args) => commands::pins::run(&args, &place, &mut out),
         Command::Run(args) => match commands::run::run(&args, &place, &mut out) {
@@ -125,6 +148,7 @@ pub fn main(components: Option<&'static dyn ComponentEngine>) -> ExitCode {
             Err(error) => Err(error),
         },
         Command::Scan(args) => commands::scan::run(&args, &place, &mut out),
+        Command::Schema(args) => commands::schema::run(&args, &mut out),
         Command::Serve(args) => commands::serve::run(&args, &place, &mut out),
         Command::Store(args) => commands::store::run(&args, &mut out),
         Command::Wrap(args) => commands::wrap::run(&args, &place, &mut out),

@@ -110,8 +110,10 @@ impl Place {
 
     /// Reads the toolbox and finds everything that is wrong with it.
     pub(crate) fn load(&self) -> Result<Loaded, CommandError> {
-        let text =
-            read_text(&self.policy, Some("name the toolbox with --policy FILE, or try `ringfence demo`"))?;
+        let text = read_text(
+            &self.policy,
+            Some("write one with `ringfence init`, name another with --policy FILE, or try `ringfence demo`"),
+        )?;
         Ok(self.read(&text))
     }
 
@@ -127,7 +129,7 @@ impl Place {
             if self.is_named || self.policy.exists() { self.load()?.sound()? } else { self.read("") };
         let wrong = |message: String| CommandError::Input {
             message: format!("`{}`: {message}", file.display()),
-            hint: None,
+            hint: Some("give the file of a component, or the name of a tool of the toolbox"),
         };
         let plugin = read_component(file).and_then(Plugin::read).map_err(wrong)?;
         let declaration = plugin.file().declared(Some(&self.variables())).map_err(wrong)?;
@@ -278,7 +280,10 @@ impl Loaded {
     pub(crate) fn named(&self, names: &[String]) -> Result<Vec<&Declaration>, CommandError> {
         let known = |name: &String| self.declarations.iter().any(|own| own.name.as_str() == name);
         if let Some(name) = names.iter().find(|name| !known(name)) {
-            return Err(CommandError::Input { message: format!("no tool is named `{name}`"), hint: None });
+            return Err(CommandError::Input {
+                message: format!("no tool is named `{name}`"),
+                hint: Some("`ringfence tools` lists those of the toolbox"),
+            });
         }
         let wanted =
             |own: &&Declaration| names.is_empty() || names.iter().any(|name| own.name.as_str() == name);

@@ -57,7 +57,7 @@ pub(crate) fn given(written: &[String]) -> Result<Vec<(String, Secret)>, Command
         let (name, variable) = pair.ok_or_else(|| input(format!("`{one}` is not REF=NAME"), hint))?;
         let secret = runtime
             .block_on(source.secret(name))
-            .map_err(|error| input(format!("the secret `{name}` cannot be read: {error}"), None))?
+            .map_err(|error| input(format!("the secret `{name}` cannot be read: {error}"), Some("look at the keyring, or set a variable of its name")))?
             .ok_or_else(|| {
                 let hint = "secrets are taken from the variable of the same name (or in capitals, `a/b` as `A_B`), then from the keyring";
                 input(format!("there is no secret `{name}`"), Some(hint))

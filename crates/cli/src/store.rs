@@ -122,7 +122,7 @@ impl StoreName {
         if is_url || path.to_str().is_some_and(|text| text.contains("://")) {
             return Err(CommandError::Input {
                 message: "a store is a file, or its name begins with `postgres://`".to_owned(),
-                hint: None,
+                hint: Some("write `--store clerk.db` or `--store postgres://user@host/database`"),
             });
         }
         let failed = |error: SqliteError| CommandError::Store(error.into());

@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 use crate::address::{Address, Way};
 use crate::client::Client;
 use crate::error::ContainerError;
-use crate::nature::Nature;
+use crate::nature::{Make, Nature};
 use crate::owner::Owner;
 
 /// What it is called in records.
@@ -66,6 +66,20 @@ impl Engine {
             calls: AtomicU64::new(0),
             nature: OnceCell::new(),
         })))
+    }
+
+    /// Asks the engine what it is, and returns it in a few words.
+    ///
+    /// # Errors
+    ///
+    /// The engine does not answer, or not as one.
+    pub async fn describe(&self) -> Result<String, ContainerError> {
+        let nature = self.0.nature().await?;
+        let make = match nature.make {
+            Make::Docker => "Docker",
+            Make::Podman => "Podman",
+        };
+        Ok(format!("{make}, API {}", nature.api))
     }
 
     /// Removes the containers of gateways that are dead, and returns how many those were. A gateway does this when it starts.

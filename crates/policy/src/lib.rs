@@ -24,6 +24,7 @@ mod declaration;
 mod entry;
 mod expand;
 pub mod explain;
+pub mod form;
 mod gateway;
 mod grant;
 mod host;

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use ringfence::{ApproverName, ApproverToken, Role};
 use ringfence_store::KeepRaw;
+use serde_json::json;
 
 use crate::error::{CommandError, Exit};
 use crate::store::{Opening, StoreArgs, runtime};
@@ -14,6 +15,9 @@ use crate::time::Moment;
 ///
 /// An approver is a name and a token. The store keeps only a hash of the token.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence approver add ada > ada.token
+  ringfence approver list")]
 pub(crate) struct ApproverArgs {
     #[command(flatten)]
     store: StoreArgs,
@@ -24,6 +28,9 @@ pub(crate) struct ApproverArgs {
 #[derive(Debug, clap::Subcommand)]
 enum ApproverCommand {
     /// Add somebody, and print their token once
+    #[command(after_help = "Examples:
+  ringfence approver add ada > ada.token
+  ringfence approver add grace --role viewer > grace.token")]
     Add {
         /// The name: 1 to 64 of a-z, 0-9, `.`, `_`, `-`, `+` and `@`
         name: ApproverName,
@@ -32,8 +39,17 @@ enum ApproverCommand {
         role: Role,
     },
     /// List everybody, revoked ones too
-    List,
+    #[command(after_help = "Examples:
+  ringfence approver list
+  ringfence approver list --json")]
+    List {
+        /// Print one JSON object for each: {"name", "role", "added", "revoked"}
+        #[arg(long)]
+        json: bool,
+    },
     /// Revoke somebody's token; what they agreed to and nobody has used yet no longer counts
+    #[command(after_help = "Examples:
+  ringfence approver revoke ada")]
     Revoke {
         /// The name
         name: ApproverName,
@@ -57,8 +73,19 @@ pub(crate) fn run(args: &ApproverArgs, out: &mut dyn Write) -> Result<Exit, Comm
                     store.describe()
                 );
             }
-            ApproverCommand::List => {
+            ApproverCommand::List { json } => {
                 let people = store.open(Opening::Read).await?.approvers().await?;
+                if *json {
+                    for one in &people {
+                        let told = json!({
+                            "name": one.name.to_string(), "role": one.role.to_string(),
+                            "added": Moment::from(one.added).to_string(),
+                            "revoked": one.revoked.map(|at| Moment::from(at).to_string()),
+                        });
+                        writeln!(out, "{told}")?;
+                    }
+                    return Ok(Exit::Done);
+                }
                 if people.is_empty() {
                     let _told = writeln!(std::io::stderr().lock(), "nobody may approve calls");
                     return Ok(Exit::Done);

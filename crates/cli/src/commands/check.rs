@@ -10,6 +10,10 @@ use crate::load::{Place, listed};
 /// Reads the toolbox, its schemas and the examples of its personality, compares what the tools declare with what the
 /// personality permits, and scans what they say of themselves. Runs nothing. Exits with 4 when there are problems.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence check
+  ringfence check --policy examples/demo/ringfence.toml
+  ringfence check --json")]
 pub(crate) struct CheckArgs {
     /// Print the problems as JSON lines
     #[arg(long)]

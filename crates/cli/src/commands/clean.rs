@@ -14,6 +14,9 @@ use crate::error::{CommandError, Exit};
 /// `[redacted: github-token]`, markup leaves `[removed: image]`; escapes and hidden characters leave nothing. Text in
 /// any language, emoji, hashes and placeholders stay as they are. Exits with 4 when something was found.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  curl -s https://example.com | ringfence clean
+  ringfence clean --json < page.txt")]
 pub(crate) struct CleanArgs {
     /// Print one JSON object {"text", "findings"}; spans are bytes of the input
     #[arg(long, conflicts_with = "jsonl")]

@@ -1,35 +1,47 @@
 //! `ringfence doctor`
 
+mod around;
+
 use std::io::Write;
 
 use ringfence::sandbox::doctor::{Finding, State, examine};
 
 use crate::error::{CommandError, Exit};
+use crate::load::Place;
+use crate::progress::Busy;
 use crate::sandbox::selector;
 
 /// Show what this machine can enforce, by trying it
 ///
 /// Each backend is asked to run a command that reads, writes and starts what it was not granted; it works when all of
-/// that fails. Exits with 4 when no backend works.
+/// that fails. The container engine that the toolbox names is asked what it is, and the programs that belong beside this one are asked for
+/// their versions. Exits with 4 when no backend works.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence doctor
+  ringfence doctor --json")]
 pub(crate) struct DoctorArgs {
-    /// Print one JSON object
+    /// Print one JSON object {"sandbox": whether one works, "findings": [{"subject", "state", "detail", "fix"}]}
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, CommandError> {
-    let findings = examine(&selector());
+pub(crate) fn run(args: &DoctorArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    let busy = Busy::with("trying what this machine can enforce");
+    let mut findings = examine(&selector());
     let works = |finding: &Finding| finding.subject.ends_with("sandbox") && finding.state == State::Works;
     let some = findings.iter().any(works);
+    findings.extend(around::examine(place));
+    drop(busy);
     if args.json {
         let told = serde_json::json!({ "sandbox": some, "findings": findings });
         writeln!(out, "{told}")?;
     } else {
+        let width = findings.iter().map(|finding| finding.subject.len()).max().unwrap_or(0);
         for finding in &findings {
-            writeln!(out, "{:<18} {:<8} {}", finding.subject, finding.state.word(), finding.detail)?;
+            writeln!(out, "{:<width$} {:<8} {}", finding.subject, finding.state.word(), finding.detail)?;
             if let Some(fix) = &finding.fix {
-                writeln!(out, "{:<27} fix: {fix}", "")?;
+                writeln!(out, "{:<width$}          fix: {fix}", "")?;
             }
         }
         if !some {

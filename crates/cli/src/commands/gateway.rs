@@ -26,6 +26,10 @@ use crate::store::StoreName;
 /// streamable HTTP at `/mcp` with the bearer token of their `[[agent]]` entry. When the policy or its manifest is changed and
 /// sound, it is put in force: sessions end, and new ones are held to it.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence gateway --new-token researcher
+  ringfence gateway --store fence.db --open
+  ringfence gateway --stdio")]
 pub(crate) struct GatewayArgs {
     /// Where clients connect; `listen` of `[gateway]`, or 127.0.0.1:7117
     #[arg(long, value_name = "ADDRESS:PORT")]

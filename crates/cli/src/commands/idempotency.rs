@@ -19,6 +19,8 @@ use crate::time::{Age, Moment};
 /// A call whose process died between its start and its end may or may not have taken effect: its key is `unknown`, and no
 /// call runs under it until its tool or a person has found out.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence idempotency list --state unknown")]
 pub(crate) struct IdempotencyArgs {
     #[command(flatten)]
     store: StoreArgs,
@@ -29,6 +31,9 @@ pub(crate) struct IdempotencyArgs {
 #[derive(Debug, clap::Subcommand)]
 enum IdempotencyCommand {
     /// List keys, newest first
+    #[command(after_help = "Examples:
+  ringfence idempotency list
+  ringfence idempotency list --state unknown --json")]
     List {
         /// Only those in this state
         #[arg(long, value_enum)]
@@ -47,6 +52,9 @@ enum IdempotencyCommand {
     ///
     /// With `--done` a call that comes again is answered with this output; with `--not-done` it runs. Whoever settles a key
     /// wrongly makes a call happen twice or not at all: look first. What was settled, by whom and why goes into the audit.
+    #[command(after_help = "Examples:
+  ringfence idempotency settle invoice-7 --done '\"paid\"' --by ada --reason \"it is on the statement\"
+  ringfence idempotency settle invoice-7 --not-done --by ada --reason \"the bank knows nothing of it\"")]
     Settle(SettleArgs),
 }
 

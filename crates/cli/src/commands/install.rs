@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::error::{CommandError, Exit};
 use crate::install::{Install, InstallError, Refresh, installed, own_install};
 use crate::load::Place;
+use crate::progress::Busy;
 
 /// Install the package of an MCP server inside the fence, and say what would run
 ///
@@ -17,6 +18,9 @@ use crate::load::Place;
 /// to a folder of its own, runs no script of any package, and the server is started from there without the registry. `ringfence
 /// wrap` does the same when it finds no install; what was installed is used until it is refreshed.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence install -- uvx mcp-server-git
+  ringfence install --refresh --json -- npx -y @modelcontextprotocol/server-memory")]
 pub(crate) struct InstallArgs {
     /// Let the install reach the hosts that this server of the policy names in `registry`
     #[arg(long, value_name = "NAME")]
@@ -38,7 +42,12 @@ pub(crate) fn run(args: &InstallArgs, place: &Place, out: &mut dyn Write) -> Res
         Some(name) => {
             let loaded = place.load()?.sound()?;
             let server = loaded.servers.into_iter().find(|server| server.name == *name);
-            server.ok_or_else(|| input(format!("no server is named `{name}`"), None))?.registry
+            server
+                .ok_or_else(|| {
+                    let hint = "`--name` is the `name` of a `[[server]]` in the policy; leave it out for the usual registry";
+                    input(format!("no server is named `{name}`"), Some(hint))
+                })?
+                .registry
         }
         None => None,
     };
@@ -46,10 +55,16 @@ pub(crate) fn run(args: &InstallArgs, place: &Place, out: &mut dyn Write) -> Res
         Install::read(&args.command).map_err(|error| input(error.to_string(), Some(error.hint())))?;
     let Some(install) = install else { return plain(args, out) };
     let refresh = if args.refresh { Refresh::Anew } else { Refresh::Keep };
+    let busy = Busy::with(format!("installing `{}`", install.package));
     let told = |line: &str| {
-        let _told = writeln!(std::io::stderr().lock(), "ringfence: {line}");
+        // Whoever sees that it goes on need not be told.
+        if !(busy.is_shown() && line.starts_with("still installing")) {
+            busy.say(&format!("ringfence: {line}"));
+        }
     };
-    let done = match installed(&install, registry.as_ref(), refresh, &told) {
+    let done = installed(&install, registry.as_ref(), refresh, &told);
+    drop(busy);
+    let done = match done {
         Ok(done) => done,
         Err(InstallError::File(error)) => return Err(error),
         Err(error) => {
@@ -92,7 +107,7 @@ fn plain(args: &InstallArgs, out: &mut dyn Write) -> Result<Exit, CommandError> 
         search.find(program).or_else(|| program.contains('/').then(|| std::path::absolute(program).ok())?);
     let found: PathBuf = found.filter(|path| path.is_file()).ok_or_else(|| CommandError::Input {
         message: format!("no program is named `{program}`"),
-        hint: None,
+        hint: Some("give the command that starts the server, such as `npx -y PACKAGE`, `uvx PACKAGE`, or a program of this machine"),
     })?;
     let own = own_install(&found, arguments);
     if args.json {

@@ -13,6 +13,7 @@ use crate::beside;
 use crate::error::CommandError;
 use crate::install::Step;
 use crate::load::Place;
+use crate::progress::Busy;
 
 /// The exit code by which the lint says that packages are missing.
 const MISSING: i32 = 5;
@@ -27,6 +28,10 @@ const PATIENCE: Duration = Duration::from_secs(15 * 60);
 /// project runs.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
+#[command(after_help = "Examples:
+  ringfence lint
+  ringfence lint path/to/crate --engine source
+  ringfence lint path/to/server --policy ringfence.toml --server git")]
 pub(crate) struct LintArgs {
     /// What the lint is asked
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
@@ -125,6 +130,7 @@ fn fetch(lint: &Path, arguments: &[OsString]) -> Result<(), CommandError> {
         network: Some(&grant),
         until: Instant::now() + PATIENCE,
     };
+    let _busy = Busy::with("fetching packages inside the fence");
     step.run().map_err(|error| CommandError::Input {
         message: error.to_string(),
         hint: Some("`cargo fetch --locked` does the same outside the fence"),

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use ringfence::Code;
 use ringfence::egress::Tally;
 use ringfence::policy::explain::{explain_command, explain_line};
 use ringfence::policy::{Image, Limits, NetworkGrant, resolve_capabilities};
@@ -31,6 +32,11 @@ use crate::secrets;
 /// always be started. Its exit code is passed through, 128 and the signal's number when a signal ended it, 124 when its
 /// time was up; 3 when it was refused before it started.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence run --read src --write out -- python3 build.py
+  ringfence run --host api.github.com -- curl https://api.github.com/zen
+  ringfence run --limit memory=256M --limit wall=10s --json -- make test
+  ringfence run --read src --print-plan -- ls src")]
 pub(crate) struct RunArgs {
     /// Grant what this tool of the toolbox is granted
     #[arg(long, value_name = "NAME")]
@@ -248,7 +254,9 @@ fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGrant), Comman
     spec = spec.network(&network);
     for (paths, access) in [(&args.read, Access::READ), (&args.write, Access::WRITE)] {
         for path in paths {
-            let path = absolute(path).ok_or_else(|| input("the current directory is gone".into(), None))?;
+            let path = absolute(path).ok_or_else(|| {
+                input("the current directory is gone".into(), Some("go to a folder that is there"))
+            })?;
             spec = spec.tree(path, access);
         }
     }
@@ -272,7 +280,10 @@ fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGrant), Comman
             None => (variable.as_str(), std::env::var_os(variable)),
         };
         if name.is_empty() {
-            return Err(input(format!("`{variable}` is not NAME or NAME=VALUE"), None));
+            return Err(input(
+                format!("`{variable}` is not NAME or NAME=VALUE"),
+                Some("write it as `--env LANG`, with the value it has here, or `--env LANG=C`"),
+            ));
         }
         // A variable that is not set here is not set there.
         if let Some(value) = value {
@@ -284,8 +295,9 @@ fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGrant), Comman
     }
     match &args.cwd {
         Some(directory) => {
-            let directory =
-                absolute(directory).ok_or_else(|| input("the current directory is gone".into(), None))?;
+            let directory = absolute(directory).ok_or_else(|| {
+                input("the current directory is gone".into(), Some("go to a folder that is there"))
+            })?;
             spec = spec.directory(directory);
         }
         // Where we are, if that is granted; the scratch folder otherwise.
@@ -366,14 +378,29 @@ fn shown_path(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string()
 }
 
+/// What to do about a refusal that does not say so itself.
+const fn advice(code: Code) -> Option<&'static str> {
+    match code {
+        Code::BinaryNotAllowed => Some(
+            "install it or write its whole path; what the command itself starts is named with `--exec BIN`",
+        ),
+        Code::PathNotReachable => {
+            Some("grant it with `--read PATH` or `--write PATH`; `--print-plan` shows what exists inside")
+        }
+        Code::NotAvailable => Some("`ringfence doctor` tries what this machine can enforce"),
+        _ => None,
+    }
+}
+
 fn refuse(args: &RunArgs, error: &SandboxError, out: &mut dyn Write) -> Result<Ran, CommandError> {
+    let hint = error.hint().or_else(|| advice(error.code()));
     if args.json {
-        let told = json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": error.hint(), "explain": explain_command(error.code().as_str()) });
+        let told = json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": hint, "explain": explain_command(error.code().as_str()) });
         writeln!(out, "{told}")?;
     } else {
         let mut stderr = std::io::stderr().lock();
         let _told = writeln!(stderr, "refused: {}: {error}", error.code());
-        if let Some(hint) = error.hint() {
+        if let Some(hint) = hint {
             let _told = writeln!(stderr, "  hint: {hint}");
         }
         let _told = writeln!(stderr, "  {}", explain_line(error.code().as_str()));

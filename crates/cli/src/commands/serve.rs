@@ -17,6 +17,9 @@ use crate::store::StoreName;
 /// Serves the client that has started it over standard input and output, or with `--listen` those that connect. Every call
 /// goes the way of `ringfence call`: schemas, argument gate, approvals, sandbox, cleaning, audit.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence serve
+  ringfence serve --listen 127.0.0.1:7119 --anonymous")]
 pub(crate) struct ServeArgs {
     /// Let clients connect here over HTTP, instead of serving the one that has started us
     #[arg(long, value_name = "ADDRESS:PORT")]

@@ -4,15 +4,24 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use ringfence_store::{Database as _, KeepRaw};
+use serde_json::json;
 
 use crate::error::{CommandError, Exit};
+use crate::progress::Busy;
+use crate::shown::json_line;
 use crate::store::{Opening, StoreArgs, StoreName, runtime};
 
 /// Look after a store: bring it up to date, check it, copy it, back it up
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence store check --store clerk.db
+  ringfence store backup clerk-today.db --store clerk.db")]
 pub(crate) struct StoreCommandArgs {
     #[command(flatten)]
     store: StoreArgs,
+    /// Print one JSON object: {"store", "records"}, of `check` also {"findings"}, of `backup` {"store", "copy"}, of `copy` what was counted
+    #[arg(long, global = true)]
+    json: bool,
     #[command(subcommand)]
     command: StoreCommand,
 }
@@ -20,6 +29,8 @@ pub(crate) struct StoreCommandArgs {
 #[derive(Debug, clap::Subcommand)]
 enum StoreCommand {
     /// Copy a file of SQLite to a new file, while others go on writing
+    #[command(after_help = "Examples:
+  ringfence store backup clerk-today.db --store clerk.db")]
     Backup {
         /// The new file
         file: PathBuf,
@@ -28,6 +39,8 @@ enum StoreCommand {
     ///
     /// Checkpoints and proofs hold in the new place. Calls that are executing are in doubt there: stop what writes to the
     /// file first.
+    #[command(after_help = "Examples:
+  ringfence store copy clerk.db postgres://fence@db.example/fence")]
     Copy {
         /// The file
         from: StoreName,
@@ -38,36 +51,61 @@ enum StoreCommand {
     /// Look for what does not fit together, except inside the log: that is for `ringfence audit verify`
     ///
     /// Exits with 4 when something is found.
+    #[command(after_help = "Examples:
+  ringfence store check
+  ringfence store check --store clerk.db --json")]
     Check,
     /// Make the store where there is none, and bring its tables up to date
+    #[command(after_help = "Examples:
+  ringfence store migrate --store clerk.db")]
     Migrate,
 }
 
 pub(crate) fn run(args: &StoreCommandArgs, out: &mut dyn Write) -> Result<Exit, CommandError> {
-    let name = args.store.name();
+    let (name, json) = (args.store.name(), args.json);
     runtime()?.block_on(async {
         match &args.command {
             StoreCommand::Backup { file } => {
                 let store = name.open_file(Opening::Read)?;
+                let busy = Busy::with("copying the store");
                 store.backup(file).map_err(|error| CommandError::Store(error.into()))?;
+                drop(busy);
+                if json {
+                    writeln!(out, "{}", json!({ "store": store.describe(), "copy": file }))?;
+                    return Ok(Exit::Done);
+                }
                 writeln!(out, "copied: {} to {}", store.describe(), file.display())?;
                 Ok(Exit::Done)
             }
-            StoreCommand::Copy { from, to } => copy(from, to.as_ref().unwrap_or(&name), out).await,
+            StoreCommand::Copy { from, to } => copy(from, to.as_ref().unwrap_or(&name), json, out).await,
             StoreCommand::Check => {
                 let store = name.open(Opening::Read).await?;
+                let busy = Busy::with("checking the store");
                 let findings = store.check().await?;
+                drop(busy);
+                let exit = if findings.is_empty() { Exit::Done } else { Exit::Findings };
+                if json {
+                    let told = json!({ "store": store.describe(), "records": store.size().await?, "findings": findings });
+                    writeln!(out, "{}", json_line(&told))?;
+                    return Ok(exit);
+                }
                 for finding in &findings {
                     writeln!(out, "{finding}")?;
                 }
                 if findings.is_empty() {
                     writeln!(out, "nothing found: {}, {} records", store.describe(), store.size().await?)?;
-                    return Ok(Exit::Done);
                 }
-                Ok(Exit::Findings)
+                Ok(exit)
             }
             StoreCommand::Migrate => {
+                let busy = Busy::with("bringing the store up to date");
                 let store = name.open(Opening::Make(KeepRaw::Always)).await?;
+                drop(busy);
+                if json {
+                    let told = json!({ "store": store.describe(), "records": store.size().await? });
+                    writeln!(out, "{}", json_line(&told))?;
+                    return Ok(Exit::Done);
+                }
                 writeln!(out, "up to date: {}, {} records", store.describe(), store.size().await?)?;
                 Ok(Exit::Done)
             }
@@ -75,10 +113,25 @@ pub(crate) fn run(args: &StoreCommandArgs, out: &mut dyn Write) -> Result<Exit, 
     })
 }
 
-async fn copy(from: &StoreName, to: &StoreName, out: &mut dyn Write) -> Result<Exit, CommandError> {
+async fn copy(
+    from: &StoreName,
+    to: &StoreName,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
     let from = from.open_file(Opening::Read)?;
     let to = to.open_database().await?;
+    let busy = Busy::with("copying the store");
     let copied = ringfence_store::copy(&from, &to).await?;
+    drop(busy);
+    if json {
+        let told = json!({
+            "from": from.describe(), "to": to.describe(), "records": copied.entries, "checkpoints": copied.checkpoints,
+            "keys": copied.keys, "requests": copied.requests, "approvers": copied.approvers, "values": copied.values,
+        });
+        writeln!(out, "{}", json_line(&told))?;
+        return Ok(Exit::Done);
+    }
     writeln!(out, "copied: {} to {}", from.describe(), to.describe())?;
     for (count, what) in [
         (copied.entries, "records"),

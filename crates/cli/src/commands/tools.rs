@@ -14,6 +14,9 @@ use crate::table::table;
 ///
 /// Shows the tools of the personality's toolset with what is both declared and permitted.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence tools
+  ringfence tools --json")]
 pub(crate) struct ToolsArgs {
     /// Print JSON lines, with schemas and digests
     #[arg(long)]

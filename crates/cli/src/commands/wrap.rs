@@ -29,6 +29,10 @@ use name::{By, Named, name_of};
 /// what the `[[server]]` entry of its name grants, and with nothing but its own installation where there is none. Its tools
 /// wait to be accepted (`ringfence pins`), unless the entry says `accept = "clean"` or the command line `--accept clean`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence wrap -- uvx mcp-server-git --repository .
+  ringfence wrap --policy fence.toml --name git -- uvx mcp-server-git
+  ringfence wrap --accept clean -- npx -y @modelcontextprotocol/server-memory")]
 pub(crate) struct WrapArgs {
     /// The name of the server's entry and of its pins; that of its package or program where it is left out
     #[arg(long, value_name = "NAME")]

@@ -12,10 +12,11 @@ mod policy;
 
 use std::path::{Path, PathBuf};
 
-use ringfence::policy::{JsonLimits, parse_json};
+use ringfence::policy::{JsonLimits, ServerName, parse_json};
 use serde_json::{Map, Value};
 
 use entry::Entry;
+pub(crate) use policy::{Line, listed, quoted};
 
 /// What the importer must know of the machine.
 pub(crate) struct Surroundings<'a> {
@@ -38,8 +39,10 @@ pub(crate) struct Imported {
     pub(crate) configuration: String,
     /// What was done with each entry, and what a person should know.
     pub(crate) notes: Vec<String>,
-    /// How many servers are wrapped by it.
-    pub(crate) wrapped: usize,
+    /// The ceiling of the policy, line by line.
+    pub(crate) personality: Vec<Line>,
+    /// The servers of the policy, line by line: those that are wrapped by the configuration.
+    pub(crate) servers: Vec<(ServerName, Vec<Line>)>,
     /// The policy files of entries that were wrapped before.
     pub(crate) before: Vec<PathBuf>,
 }
@@ -98,7 +101,8 @@ pub(crate) fn import(text: &str, around: &Surroundings<'_>) -> Result<Imported, 
         policy: policy::written(&entries),
         configuration: configuration::written(&document, text),
         notes,
-        wrapped: entries.len(),
+        personality: policy::personality(&entries),
+        servers: entries.iter().map(|entry| (entry.name.clone(), policy::server(entry))).collect(),
         before,
     })
 }

@@ -6,6 +6,15 @@ use std::fmt::Write as _;
 
 use super::entry::Entry;
 
+/// One line of an entry.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Line {
+    /// A key and its value, as TOML.
+    Field(&'static str, String),
+    /// What a person is to know of the next key.
+    Remark(String),
+}
+
 /// Writes the file.
 pub(super) fn written(entries: &[Entry]) -> String {
     let mut text = String::from(
@@ -14,69 +23,91 @@ pub(super) fn written(entries: &[Entry]) -> String {
          # The ceiling of all servers: exactly what they declare below. What you add to a server, add here too.\n\
          [personality]\n",
     );
+    text.push_str(&lines(&personality(entries)));
+    for entry in entries {
+        text.push_str("\n[[server]]\n");
+        text.push_str(&lines(&server(entry)));
+    }
+    text
+}
+
+fn lines(lines: &[Line]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        // Writing to a string cannot fail.
+        let _written = match line {
+            Line::Field(key, value) => writeln!(text, "{key} = {value}"),
+            Line::Remark(remark) => writeln!(text, "# {remark}"),
+        };
+    }
+    text
+}
+
+/// The ceiling of all servers.
+pub(super) fn personality(entries: &[Entry]) -> Vec<Line> {
     let all = |part: fn(&Entry) -> &[String]| {
         let mut list: Vec<&String> = entries.iter().flat_map(part).collect();
         list.sort_unstable();
         list.dedup();
         listed(list)
     };
-    // Writing to a string cannot fail.
-    let _written = writeln!(text, "fs_reach = {{ read = {}, write = [] }}", all(|entry| &entry.read));
-    let _written = writeln!(text, "network = {{ allow = [] }}");
-    let _written = writeln!(text, "secrets = {{ allow = {} }}", all(|entry| &entry.secrets));
-    let _written = writeln!(text, "environment = {{ allow = {} }}", all(|entry| &entry.environment));
-    let _written = writeln!(text, "process = {{ allow = [] }}");
-    for entry in entries {
-        text.push_str(&server(entry));
-    }
-    text
+    vec![
+        Line::Field("fs_reach", format!("{{ read = {}, write = [] }}", all(|entry| &entry.read))),
+        Line::Field("network", "{ allow = [] }".into()),
+        Line::Field("secrets", format!("{{ allow = {} }}", all(|entry| &entry.secrets))),
+        Line::Field("environment", format!("{{ allow = {} }}", all(|entry| &entry.environment))),
+        Line::Field("process", "{ allow = [] }".into()),
+    ]
 }
 
-fn server(entry: &Entry) -> String {
-    let mut text = String::from("\n[[server]]\n");
-    let mut line = |line: String| {
-        text.push_str(&line);
-        text.push('\n');
-    };
+/// The entry of one server.
+pub(super) fn server(entry: &Entry) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let remark = |lines: &mut Vec<Line>, text: String| lines.push(Line::Remark(text));
     if entry.name.as_str() != entry.own {
-        line(format!("# The configuration calls it {}.", quoted(&entry.own)));
+        remark(&mut lines, format!("The configuration calls it {}.", quoted(&entry.own)));
     }
-    line(format!("name = {}", quoted(entry.name.as_str())));
+    lines.push(Line::Field("name", quoted(entry.name.as_str())));
     match entry.unrepeatable {
-        None => line(format!("command = {}", listed(&entry.command))),
-        Some(why) => {
-            line(format!("# The command is not repeated here: {why}. `ringfence gateway` needs it."));
-        }
+        None => lines.push(Line::Field("command", listed(&entry.command))),
+        Some(why) => remark(
+            &mut lines,
+            format!("The command is not repeated here: {why}. `ringfence gateway` needs it."),
+        ),
     }
-    line(
-        "# What the scan finds clean is accepted at first sight; `review` lets each definition wait for you."
+    remark(
+        &mut lines,
+        "What the scan finds clean is accepted at first sight; `review` lets each definition wait for you."
             .into(),
     );
-    line("accept = \"clean\"".into());
+    lines.push(Line::Field("accept", "\"clean\"".into()));
     if !entry.env.is_empty() {
         let pairs: Vec<String> =
             entry.env.iter().map(|(name, value)| format!("{} = {}", quoted(name), quoted(value))).collect();
-        line(format!("env = {{ {} }}", pairs.join(", ")));
+        lines.push(Line::Field("env", format!("{{ {} }}", pairs.join(", "))));
     }
     if !entry.secrets.is_empty() {
-        line("# Each value is taken from the variable of the same name, which the client sets; or, when you take it out of".into());
-        line("# the client's file, from the keyring: `keyctl padd user keyring:NAME@ringfence @s` reads it from standard input.".into());
+        remark(&mut lines, "Each value is taken from the variable of the same name, which the client sets; or, when you take it out of".into());
+        remark(&mut lines, "the client's file, from the keyring: `keyctl padd user keyring:NAME@ringfence @s` reads it from standard input.".into());
         let pairs: Vec<String> =
             entry.secrets.iter().map(|name| format!("{} = {}", quoted(name), quoted(name))).collect();
-        line(format!("secrets = {{ {} }}", pairs.join(", ")));
+        lines.push(Line::Field("secrets", format!("{{ {} }}", pairs.join(", "))));
     }
     if let Some(directory) = &entry.directory {
-        line(format!("directory = {}", quoted(directory)));
+        lines.push(Line::Field("directory", quoted(directory)));
     }
-    line("# REVIEW what it may touch. Hosts: network = { allowedHosts = [\"api.example.com\"] }, and in [personality] too.".into());
+    remark(&mut lines, "REVIEW what it may touch. Hosts: network = { allowedHosts = [\"api.example.com\"] }, and in [personality] too.".into());
     if !entry.read.is_empty() {
         let paths = listed(&entry.read);
-        line(format!(
-            "# To let it write there: fs_reach = {{ read = {paths}, write = {paths} }}, and in [personality] too."
-        ));
+        remark(
+            &mut lines,
+            format!(
+                "To let it write there: fs_reach = {{ read = {paths}, write = {paths} }}, and in [personality] too."
+            ),
+        );
     }
     for path in &entry.missing {
-        line(format!("# {} is not there yet, and is not granted.", quoted(path)));
+        remark(&mut lines, format!("{} is not there yet, and is not granted.", quoted(path)));
     }
     let mut surfaces = Vec::new();
     if !entry.read.is_empty() {
@@ -88,20 +119,19 @@ fn server(entry: &Entry) -> String {
     if !entry.environment.is_empty() {
         surfaces.push(format!("environment = {}", listed(&entry.environment)));
     }
-    line(if surfaces.is_empty() {
-        "capabilities = {}".to_owned()
-    } else {
-        format!("capabilities = {{ {} }}", surfaces.join(", "))
-    });
-    text
+    let capabilities =
+        if surfaces.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", surfaces.join(", ")) };
+    lines.push(Line::Field("capabilities", capabilities));
+    lines
 }
 
-fn listed<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
+/// A list of texts, as TOML.
+pub(crate) fn listed<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
     let texts: Vec<String> = texts.into_iter().map(|text| quoted(text)).collect();
     format!("[{}]", texts.join(", "))
 }
 
 /// A basic string of TOML. Its escapes are those of JSON, and the one control character that JSON leaves alone.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }

@@ -136,6 +136,6 @@ fn the_indentation_stays() {
     assert!(done.configuration.starts_with("{\n\t\"mcpServers\": {\n\t\t\"a\": {\n\t\t\t\"command\""));
     assert!(done.configuration.ends_with("}\n"));
     let again = imported(&done.configuration).unwrap();
-    assert_eq!((again.configuration, again.wrapped), (done.configuration, 0));
+    assert_eq!((again.configuration, again.servers.len()), (done.configuration, 0));
     assert_eq!(again.before, [PathBuf::from("/p/ringfence.toml")]);
 }

@@ -83,6 +83,11 @@ pub(crate) fn bring(engine: &'static dyn ComponentEngine) {
     let _first = ENGINE.set(engine);
 }
 
+/// Says whether this program has an engine of its own.
+pub(crate) fn has_engine() -> bool {
+    ENGINE.get().is_some()
+}
+
 /// Returns the engine. Where this program has none, one that has takes its place, and this returns only when there is no such program.
 pub(crate) fn engine() -> Result<&'static dyn ComponentEngine, EngineError> {
     match ENGINE.get() {

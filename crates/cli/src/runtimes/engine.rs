@@ -38,6 +38,26 @@ pub(crate) fn sweep(address: Option<&str>, runtime: &Handle) {
     }
 }
 
+/// Asks the engine at an address what it is.
+pub(crate) fn describe(address: &str) -> Result<String, CommandError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .map_err(CommandError::Start)?;
+    let engine = engine(Some(address), runtime.handle().clone())?;
+    let said = runtime.block_on(async { tokio::time::timeout(SWEEPING, engine.describe()).await });
+    runtime.shutdown_background();
+    match said {
+        Ok(Ok(what)) => Ok(what),
+        Ok(Err(error)) => Err(CommandError::Failed { message: error.to_string(), hint: error.hint() }),
+        Err(_) => Err(CommandError::Failed {
+            message: format!("the engine at `{address}` does not answer"),
+            hint: Some("look whether it runs, or name another in `[container]`"),
+        }),
+    }
+}
+
 fn engine(address: Option<&str>, runtime: Handle) -> Result<Engine, CommandError> {
     let address = address.ok_or(CommandError::Input {
         message: "nobody says which container engine runs images".to_owned(),

@@ -19,6 +19,11 @@ pub(crate) fn sandbox(_: Option<&str>, _: Handle) -> Result<Sandbox, CommandErro
     Err(absent())
 }
 
+/// Says that this build asks no container engine.
+pub(crate) fn describe(_: &str) -> Result<String, CommandError> {
+    Err(absent())
+}
+
 /// Does nothing: where no engine is asked, nothing was left.
 pub(crate) const fn sweep(_: Option<&str>, _: &Handle) {}
 

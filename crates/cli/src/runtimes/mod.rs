@@ -14,8 +14,8 @@ mod files;
 
 pub(crate) use cache::component_cache;
 pub use component::{Component, ComponentEngine, ComponentImport, EngineError, Sealing};
-pub(crate) use component::{Plugin, bring, engine as component_engine, plugin_tools};
-pub(crate) use engine::{containers, sandbox, sweep};
+pub(crate) use component::{Plugin, bring, engine as component_engine, has_engine, plugin_tools};
+pub(crate) use engine::{containers, describe, sandbox, sweep};
 pub(crate) use files::PolicyFiles;
 
 /// The largest component.

@@ -212,7 +212,10 @@ fn what(entry: &ServerEntry, command: &[String], refresh: Refresh) -> Result<Wha
     let here = std::env::current_dir().unwrap_or_default();
     let found = if program.contains('/') { Some(here.join(program)) } else { search.find(program) };
     let found = found.filter(|path| path.exists());
-    let program = found.ok_or_else(|| input(format!("no program is named `{program}`"), None))?;
+    let program = found.ok_or_else(|| {
+        let hint = "install it, or write its whole path";
+        input(format!("no program is named `{program}`"), Some(hint))
+    })?;
     Ok(What::Here { program, arguments: arguments.to_vec() })
 }
 

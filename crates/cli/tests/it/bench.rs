@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// The program under test. These files also test the program that brings an engine for components.
-const BINARY: &str =
+pub(crate) const BINARY: &str =
     match (option_env!("CARGO_BIN_EXE_ringfence"), option_env!("CARGO_BIN_EXE_ringfence-components")) {
         (Some(binary), _) | (None, Some(binary)) => binary,
         (None, None) => panic!("cargo names the program under test"),

@@ -73,6 +73,13 @@ fn floor() {
 }
 
 #[test]
+fn policy_file() {
+    assert_page("policy-file.md", &ringfence::policy::form::page());
+    let schema = serde_json::to_string_pretty(&ringfence::policy::form::schema()).unwrap();
+    assert_page("ringfence.schema.json", &format!("{schema}\n"));
+}
+
+#[test]
 fn command() {
     let bench = Bench::new();
     let mut page = String::from(
@@ -106,6 +113,7 @@ fn command() {
         &["call", "--help"],
         &["check", "--help"],
         &["clean", "--help"],
+        &["completions", "--help"],
         &["component", "--help"],
         &["component", "seal", "--help"],
         &["component", "show", "--help"],
@@ -117,7 +125,9 @@ fn command() {
         &["idempotency", "list", "--help"],
         &["idempotency", "settle", "--help"],
         &["import", "--help"],
+        &["init", "--help"],
         &["install", "--help"],
+        &["man", "--help"],
         &["manifest", "--help"],
         &["manifest", "accept", "--help"],
         &["manifest", "diff", "--help"],
@@ -131,6 +141,7 @@ fn command() {
         &["pins", "reject", "--help"],
         &["run", "--help"],
         &["scan", "--help"],
+        &["schema", "--help"],
         &["serve", "--help"],
         &["store", "--help"],
         &["store", "migrate", "--help"],

@@ -14,6 +14,11 @@ use super::kind::Language;
 /// with the way that leads to it; what cannot be analysed must be waived in `ringfence-lint.toml`. Exits with 4 when there are errors.
 #[derive(Debug, clap::Parser)]
 #[command(name = "ringfence lint", bin_name = "ringfence lint", version, max_term_width = 120)]
+#[command(after_help = "Examples:
+  ringfence lint
+  ringfence lint path/to/crate --engine source
+  ringfence lint path/to/server --policy ringfence.toml --server git
+  ringfence lint --format github")]
 pub(crate) struct Args {
     /// The folder of the package, or its manifest
     #[arg(default_value = ".")]

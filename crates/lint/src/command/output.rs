@@ -37,8 +37,8 @@ pub(super) fn write(
     let report = Report { title: "ringfence lint", rules: RULES, findings, data }.sorted();
     let format = args.format();
     let mut out = std::io::stdout().lock();
-    let is_terminal = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let colour = if is_terminal { Colour::Ansi } else { Colour::Plain };
+    let colour =
+        if out.is_terminal() { Colour::of_terminal(|name| std::env::var_os(name)) } else { Colour::Plain };
     let rendered = report.render(format, colour);
     if format == Format::Human {
         out.write_all(table(args, engine, analysis, subjects).as_bytes())?;

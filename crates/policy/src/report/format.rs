@@ -65,6 +65,16 @@ pub enum Colour {
     Plain,
 }
 
+impl Colour {
+    /// Returns what whoever sits at a terminal wants, by the variables that programs agree on: `NO_COLOR` that is not empty,
+    /// `CLICOLOR=0` and `TERM=dumb` mean no escape sequences.
+    pub fn of_terminal(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Self {
+        let is = |name: &str, value: &str| variable(name).is_some_and(|own| own == value);
+        let is_set = |name: &str| variable(name).is_some_and(|own| !own.is_empty());
+        if is_set("NO_COLOR") || is("CLICOLOR", "0") || is("TERM", "dumb") { Self::Plain } else { Self::Ansi }
+    }
+}
+
 /// A report as text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Rendered {

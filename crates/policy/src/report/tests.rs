@@ -301,3 +301,23 @@ fn no_format_lets_a_hostile_text_through() {
         }
     }
 }
+
+#[test]
+fn colours_are_for_who_wants_them() {
+    #[rustfmt::skip]
+    let cases = [
+        (("TERM", "xterm"),    Colour::Ansi),
+        (("NO_COLOR", ""),     Colour::Ansi),
+        (("NO_COLOR", "1"),    Colour::Plain),
+        (("CLICOLOR", "1"),    Colour::Ansi),
+        (("CLICOLOR", "0"),    Colour::Plain),
+        (("TERM", "dumb"),     Colour::Plain),
+    ];
+    for ((name, value), colour) in cases {
+        assert_eq!(
+            Colour::of_terminal(|asked| (asked == name).then(|| value.into())),
+            colour,
+            "{name}={value}"
+        );
+    }
+}

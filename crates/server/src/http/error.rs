@@ -80,7 +80,10 @@ impl EdgeError {
             Self::SameAgent { .. } => Some("give every agent a name and a token of its own"),
             Self::Host { .. } => Some("write a name or an address, with a port or without"),
             Self::Tls { .. } => Some("both files are PEM texts, and belong together"),
-            Self::Bind { .. } | Self::Limit { .. } | Self::Accept { .. } => None,
+            Self::Bind { .. } => Some(
+                "another program may listen there already, or the address is not this machine's: choose another, such as 127.0.0.1:0 for a free port",
+            ),
+            Self::Limit { .. } | Self::Accept { .. } => None,
         }
     }
 }

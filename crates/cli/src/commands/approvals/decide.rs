@@ -34,8 +34,10 @@ pub(super) async fn change(
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
     let input = |message: String| CommandError::Input { message, hint: None };
-    let arguments = parse_json(arguments, JsonLimits::ARGUMENTS)
-        .map_err(|error| input(format!("the arguments are not JSON: {error}")))?;
+    let arguments = parse_json(arguments, JsonLimits::ARGUMENTS).map_err(|error| CommandError::Input {
+        message: format!("the arguments are not JSON: {error}"),
+        hint: Some("quote them for the shell, such as '{\"amount\": 2}'"),
+    })?;
     let filed = find(store, id).await?;
     let changed = filed.request.with_arguments(arguments).map_err(input)?;
     if changed.digest == filed.request.digest {

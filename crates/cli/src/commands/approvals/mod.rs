@@ -20,6 +20,9 @@ use crate::store::{Opening, StoreArgs, runtime};
 /// A request is about one call: this tool with these arguments, in this run, proposed by this name. Who proposed it cannot
 /// decide it, and everybody decides once.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence approvals list
+  ringfence approvals approve 3f9a1c20 --token-file ~/ada.token")]
 pub(crate) struct ApprovalsArgs {
     #[command(flatten)]
     store: StoreArgs,
@@ -30,6 +33,9 @@ pub(crate) struct ApprovalsArgs {
 #[derive(Debug, clap::Subcommand)]
 enum ApprovalsCommand {
     /// Agree to a call
+    #[command(after_help = "Examples:
+  ringfence approvals approve 3f9a1c20 --token-file ~/ada.token
+  ringfence approvals approve 3f9a1c20 --token-file ~/ada.token --arguments '{\"amount\": 2}'")]
     Approve {
         #[command(flatten)]
         request: RequestArgs,
@@ -43,6 +49,8 @@ enum ApprovalsCommand {
         token: TokenArgs,
     },
     /// Refuse a call; it stays refused until the request expires
+    #[command(after_help = "Examples:
+  ringfence approvals deny 3f9a1c20 --reason \"wrong invoice\" --token-file ~/ada.token")]
     Deny {
         #[command(flatten)]
         request: RequestArgs,
@@ -53,6 +61,9 @@ enum ApprovalsCommand {
         token: TokenArgs,
     },
     /// List requests that wait for people, newest first
+    #[command(after_help = "Examples:
+  ringfence approvals list
+  ringfence approvals list --all --json")]
     List {
         /// Those too that are decided, expired or used
         #[arg(long)]
@@ -67,12 +78,16 @@ enum ApprovalsCommand {
     /// Go on with calls that waited for people when their process died
     ///
     /// Waits for those that nobody has decided. Prints one JSON object for each, with its outcome.
+    #[command(after_help = "Examples:
+  ringfence approvals resume --wait 10m")]
     Resume {
         /// How long to wait for people; until the requests expire by default
         #[arg(long, value_name = "TIME")]
         wait: Option<Span>,
     },
     /// Show one request
+    #[command(after_help = "Examples:
+  ringfence approvals show 3f9a1c20")]
     Show {
         #[command(flatten)]
         request: RequestArgs,

@@ -23,6 +23,9 @@ use crate::load::{Loaded, Place};
 /// `{"args"}` or `{"args_raw"}`. Paths are judged on the real file system without changing it; the network is not
 /// touched. A malformed line is answered with a deny and the next one still works.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  echo '{\"id\": 1, \"tool\": \"read_file\", \"want\": {\"read\": \"/etc/passwd\"}}' | ringfence ask
+  ringfence ask --policy examples/demo/ringfence.toml < questions.jsonl")]
 pub(crate) struct AskArgs {}
 
 /// What questions are judged with.

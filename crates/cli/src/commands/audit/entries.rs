@@ -5,7 +5,6 @@ use std::io::Write;
 use ringfence_store::{Database, Filter, Stored};
 use serde_json::{Value, json};
 
-use super::input;
 use crate::error::{CommandError, Exit};
 use crate::shown::{json_line, json_lines};
 
@@ -32,7 +31,10 @@ pub(super) async fn show(
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
     let stored = store.entry(index).await?;
-    let stored = stored.ok_or_else(|| input(format!("there is no record {index}")))?;
+    let stored = stored.ok_or_else(|| CommandError::Input {
+        message: format!("there is no record {index}"),
+        hint: Some("records are counted from 0; `ringfence audit tail` shows the newest"),
+    })?;
     writeln!(out, "{}", json_lines(&whole(&stored)))?;
     Ok(Exit::Done)
 }

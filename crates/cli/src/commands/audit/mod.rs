@@ -16,6 +16,7 @@ pub(super) use self::entries::numbered;
 use self::push::PushTarget;
 use crate::error::{CommandError, Exit};
 use crate::load::Place;
+use crate::progress::Busy;
 use crate::store::{Opening, StoreArgs, runtime};
 use crate::time::{Age, Moment};
 
@@ -24,6 +25,10 @@ use crate::time::{Age, Moment};
 /// Every outcome, refusal, approval step, connection and policy change is one record. The records are the leaves of a
 /// Merkle tree; a signed checkpoint says how many there were and what they hashed to.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence audit tail
+  ringfence audit search --code HOST_NOT_ALLOWED --since 2h
+  ringfence audit verify --trust \"$(cat log.pub)\"")]
 pub(crate) struct AuditArgs {
     #[command(flatten)]
     store: StoreArgs,
@@ -34,15 +39,23 @@ pub(crate) struct AuditArgs {
 #[derive(Debug, clap::Subcommand)]
 enum AuditCommand {
     /// Check a proof, without the log
+    #[command(after_help = "Examples:
+  ringfence audit check-proof record-7.proof --trust \"$(cat log.pub)\"")]
     CheckProof {
         /// The proof
         file: PathBuf,
         #[command(flatten)]
         trust: TrustArgs,
+        /// Print one JSON object: {"holds": true, "record"}, or {"holds": false, "why"}
+        #[arg(long)]
+        json: bool,
     },
     /// Sign how many records there are and what they hash to; keep it, and print it to be kept elsewhere too
     ///
     /// Every target is tried. Exits with 1 when one of them failed; the checkpoint is kept all the same.
+    #[command(after_help = "Examples:
+  ringfence audit checkpoint --key log.key
+  ringfence audit checkpoint --key log.key --push file:/mnt/other/checkpoints")]
     Checkpoint {
         /// The file with the signing key
         #[arg(long, value_name = "FILE")]
@@ -56,14 +69,20 @@ enum AuditCommand {
         push_private: bool,
     },
     /// Print all records as JSON lines, with the outputs that are kept
+    #[command(after_help = "Examples:
+  ringfence audit export > records.jsonl")]
     Export,
     /// Drop the raw outputs of old records, which may hold credentials; the records stay and verify as before
+    #[command(after_help = "Examples:
+  ringfence audit forget-raw --older-than 30d")]
     ForgetRaw {
         /// Those from longer ago than this, such as `30d`
         #[arg(long, value_name = "TIME")]
         older_than: Age,
     },
     /// Make a signing key in a new file, and print the key that verifies what it signs
+    #[command(after_help = "Examples:
+  ringfence audit keygen acme.io/agents log.key > log.pub")]
     Keygen {
         /// The name of the log, such as `acme.io/agents`
         name: String,
@@ -71,6 +90,8 @@ enum AuditCommand {
         file: PathBuf,
     },
     /// Write the proof that a record is in the log
+    #[command(after_help = "Examples:
+  ringfence audit prove 7 --trust \"$(cat log.pub)\" > record-7.proof")]
     Prove {
         /// The number of the record
         index: u64,
@@ -80,6 +101,9 @@ enum AuditCommand {
     /// Decide a recorded run again under the toolbox of today, and show what would differ
     ///
     /// No tool is run and nobody is asked. Exits with 4 when something would differ.
+    #[command(after_help = "Examples:
+  ringfence audit replay today
+  ringfence audit replay today --policy stricter.toml --json")]
     Replay {
         /// The run
         run: String,
@@ -87,7 +111,10 @@ enum AuditCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Print the newest records that match
+    /// Print the newest records that match, as JSON lines
+    #[command(after_help = "Examples:
+  ringfence audit search --tool pay --since 2h
+  ringfence audit search --code HOST_NOT_ALLOWED -n 5")]
     Search {
         #[command(flatten)]
         filter: FilterArgs,
@@ -95,12 +122,16 @@ enum AuditCommand {
         #[arg(long, short = 'n', default_value_t = 100)]
         most: usize,
     },
-    /// Print one record with its outputs
+    /// Print one record with its outputs, as JSON
+    #[command(after_help = "Examples:
+  ringfence audit show 7")]
     Show {
         /// The number of the record
         index: u64,
     },
-    /// Print the newest records
+    /// Print the newest records, as JSON lines
+    #[command(after_help = "Examples:
+  ringfence audit tail -n 5")]
     Tail {
         /// How many
         #[arg(long, short = 'n', default_value_t = 20)]
@@ -109,6 +140,9 @@ enum AuditCommand {
     /// Look for edits, deletions, reordering, truncation, forks and swapped outputs
     ///
     /// Exits with 4 when something is found.
+    #[command(after_help = "Examples:
+  ringfence audit verify --trust \"$(cat log.pub)\"
+  ringfence audit verify --trust \"$(cat log.pub)\" --checkpoint kept-elsewhere --json")]
     Verify {
         #[command(flatten)]
         trust: TrustArgs,
@@ -171,7 +205,9 @@ pub(crate) fn run(args: &AuditArgs, place: &Place, out: &mut dyn Write) -> Resul
     };
     runtime()?.block_on(async {
         match &args.command {
-            AuditCommand::CheckProof { file, trust } => verify::check_proof(file, &trust.log()?, out),
+            AuditCommand::CheckProof { file, trust, json } => {
+                verify::check_proof(file, &trust.log()?, *json, out)
+            }
             AuditCommand::Checkpoint { key, push, push_private } => {
                 let key = checkpoint::signer(key)?;
                 let store = open(Opening::Change).await?;
@@ -203,7 +239,10 @@ pub(crate) fn run(args: &AuditArgs, place: &Place, out: &mut dyn Write) -> Resul
                 let log = trust.log()?;
                 let trusted = checkpoint.as_deref().map(|path| verify::checkpoint(path, &log)).transpose()?;
                 let store = open(Opening::Read).await?;
-                let verified = store.verify(&log, *unsigned, trusted.as_ref(), &Progress::default()).await?;
+                let progress = Progress::default();
+                let busy = Busy::counted("verifying the log", progress.clone());
+                let verified = store.verify(&log, *unsigned, trusted.as_ref(), &progress).await?;
+                drop(busy);
                 verify::tell(&verified, *json, out)
             }
         }
@@ -212,10 +251,10 @@ pub(crate) fn run(args: &AuditArgs, place: &Place, out: &mut dyn Write) -> Resul
 
 impl TrustArgs {
     fn log(&self) -> Result<TrustedLog, CommandError> {
-        let key: VerifierKey = self
-            .trust
-            .parse()
-            .map_err(|error| input(format!("`--trust` is not a verifying key: {error}")))?;
+        let key: VerifierKey = self.trust.parse().map_err(|error| CommandError::Input {
+            message: format!("`--trust` is not a verifying key: {error}"),
+            hint: Some("give what `ringfence audit keygen` printed, as in --trust \"$(cat log.pub)\""),
+        })?;
         let origin = key.name().to_owned();
         TrustedLog::new(&origin, [key]).map_err(|error| input(error.to_string()))
     }

@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 
 use self::connection::Connection;
 use self::verdict::{Now, Was};
-use super::input;
 use crate::error::{CommandError, Exit};
 use crate::load::Place;
+use crate::progress::Busy;
 use crate::shown::{json_line, one_line};
 
 /// How many records are read at once.
@@ -51,6 +51,7 @@ pub(super) async fn replay(
     let registry = loaded.registry(place.held()?, Some(Arc::clone(&store)), |builder| builder)?;
     let mut history = History { registry, digests, place, run: None, agreed: HashMap::new() };
     let filter = Filter { run: Some(run.to_owned()), ..Filter::default() };
+    let busy = Busy::with("deciding the run again");
     let mut calls = Vec::new();
     let mut next = 0;
     loop {
@@ -59,8 +60,12 @@ pub(super) async fn replay(
         calls.extend(page.iter().filter_map(|stored| history.entry(stored)));
         next = last + 1;
     }
+    drop(busy);
     if calls.is_empty() {
-        return Err(input(format!("no call of a run `{}` is recorded", one_line(run))));
+        return Err(CommandError::Input {
+            message: format!("no call of a run `{}` is recorded", one_line(run)),
+            hint: Some("`ringfence audit tail` shows the newest records, each with its run"),
+        });
     }
     let differing = calls.iter().filter(|call| call.differs()).count();
     if json {

@@ -5,17 +5,34 @@ use std::path::Path;
 
 use ringfence::audit::{Checkpoint, Note, ProofFile, TrustedLog, Verified};
 use ringfence_store::Database;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::input;
 use crate::error::{CommandError, Exit};
 use crate::load::read_text;
+use crate::shown::json_line;
 
 /// Checks a proof without the log.
-pub(super) fn check_proof(file: &Path, log: &TrustedLog, out: &mut dyn Write) -> Result<Exit, CommandError> {
-    let proof: ProofFile =
-        read_text(file, None)?.parse().map_err(|error| input(format!("`{}`: {error}", file.display())))?;
+pub(super) fn check_proof(
+    file: &Path,
+    log: &TrustedLog,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
+    let proof: ProofFile = read_text(file, Some("give what `ringfence audit prove` wrote"))?
+        .parse()
+        .map_err(|error| input(format!("`{}`: {error}", file.display())))?;
     match proof.verify(log) {
+        Ok(proven) if json => {
+            let text = String::from_utf8_lossy(proven.record);
+            let record: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!(text));
+            writeln!(out, "{}", json_line(&json!({ "holds": true, "record": record })))?;
+            Ok(Exit::Done)
+        }
+        Err(error) if json => {
+            writeln!(out, "{}", json_line(&json!({ "holds": false, "why": error.to_string() })))?;
+            Ok(Exit::Findings)
+        }
         Ok(proven) => {
             writeln!(out, "{}", String::from_utf8_lossy(proven.record))?;
             Ok(Exit::Done)
@@ -46,8 +63,9 @@ pub(super) async fn prove(
 
 /// Reads a checkpoint that was kept elsewhere.
 pub(super) fn checkpoint(path: &Path, log: &TrustedLog) -> Result<Checkpoint, CommandError> {
-    let note: Note =
-        read_text(path, None)?.parse().map_err(|error| input(format!("`{}`: {error}", path.display())))?;
+    let note: Note = read_text(path, Some("give what `ringfence audit checkpoint` printed"))?
+        .parse()
+        .map_err(|error| input(format!("`{}`: {error}", path.display())))?;
     log.open(&note).map_err(|error| input(format!("`{}`: {error}", path.display())))
 }
 

@@ -73,6 +73,15 @@ pub(super) async fn explained(
     Some(line)
 }
 
+/// What to look at after a mistake of whoever calls.
+pub(super) const fn usual(code: Code) -> Option<&'static str> {
+    match code {
+        Code::InputInvalid => Some("`ringfence tools --json` shows which arguments each tool takes"),
+        Code::ToolUnknown => Some("`ringfence tools` lists the tools of the toolbox"),
+        _ => None,
+    }
+}
+
 /// The flag that names the store, unless the variable does or the name is a URL.
 fn store_flag(args: &CallArgs) -> String {
     match &args.store {

@@ -27,6 +27,10 @@ use crate::time::Age;
 /// Prints the result as JSON: `{"ok": true, "value": …}` or `{"ok": false, "code": …, "error": …}`. Exits with 1 when
 /// the tool failed, 2 when the tool or its arguments are wrong, 3 when the call was refused.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence call read_file '{\"path\": \"notes.txt\"}'
+  ringfence call --store clerk.db --run today --wait 10m pay '{\"invoice\": \"7\", \"amount\": 3}'
+  ringfence call plugin.wasm '{\"title\": \"A day\"}'")]
 pub(crate) struct CallArgs {
     /// The tool; or a component, as `plugin.wasm`, which is then the only tool, under the toolbox's personality if there is one
     tool: String,
@@ -156,7 +160,10 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
             (Outcome::Refused(refusal), Some(store)) if refusal.code == Code::ApprovalRequired => {
                 advice::after_asking(args, place, &run_id, &**store).await
             }
-            (Outcome::Refused(refusal), _) => refusal.hint.as_ref().map(|hint| one_line(hint)),
+            (Outcome::Refused(refusal), _) => {
+                let hint = refusal.hint.as_ref().map(|hint| one_line(hint));
+                hint.or_else(|| advice::usual(refusal.code).map(str::to_owned))
+            }
             _ => None,
         };
         let why = advice::explained(args, place, &run_id, &report, store.as_deref()).await;

@@ -8,6 +8,8 @@ pub(crate) use work::run;
 
 /// Look into a WebAssembly component, or write its declaration into it
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence component show plugin.wasm")]
 pub(crate) struct ComponentArgs {
     #[command(subcommand)]
     command: ComponentCommand,
@@ -24,6 +26,8 @@ enum ComponentCommand {
 /// For components of languages whose compilers write no section of their own. The component is run with nothing granted, and asked
 /// for its declaration.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence component seal plugin.wasm --out sealed.wasm")]
 struct SealArgs {
     /// The component
     file: PathBuf,
@@ -34,6 +38,9 @@ struct SealArgs {
 
 /// Show what a component declares, what it imports, and what each import needs
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence component show plugin.wasm
+  ringfence component show plugin.wasm --json")]
 struct ShowArgs {
     /// The component
     file: PathBuf,

@@ -65,7 +65,7 @@ fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, CommandError> {
 fn read(file: &Path) -> Result<Vec<u8>, CommandError> {
     read_component(file).map_err(|message| CommandError::Input {
         message: format!("`{}`: {message}", file.display()),
-        hint: None,
+        hint: Some("give the file of a WebAssembly component"),
     })
 }
 

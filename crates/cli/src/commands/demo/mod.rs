@@ -23,6 +23,9 @@ const POLICY: &str = include_str!("ringfence.toml");
 /// Needs no services and no network: the calls run against a temporary workspace and a store of their own. Shows what was allowed,
 /// what was refused, and which line of policy decided. On a terminal the console stays open over it until Ctrl-C.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence demo
+  ringfence demo --policy-text > ringfence.toml")]
 pub(crate) struct DemoArgs {
     /// Print the policy that is played
     #[arg(long)]

@@ -7,7 +7,7 @@ use ringfence::audit::VerifierKey;
 use ringfence::policy::Places;
 use ringfence::policy::manifest::diff::{self, Change, ChangeCode, Drift, Subject};
 use ringfence::policy::manifest::{Manifest, ManifestError};
-use ringfence::policy::report::{Colour, FilePlace, Finding, Format, Level, Report};
+use ringfence::policy::report::{FilePlace, Finding, Format, Level, Report};
 use serde_json::json;
 
 use super::git::Repository;
@@ -220,9 +220,7 @@ impl Told<'_> {
         }
         let report =
             Report { title: self.title, rules: ChangeCode::RULES, findings: findings.collect(), data };
-        let is_coloured = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        let colour = if is_coloured { Colour::Ansi } else { Colour::Plain };
-        let rendered = report.render(self.format, colour);
+        let rendered = report.render(self.format, crate::colour::of(&std::io::stdout()));
         write!(out, "{}", rendered.text)?;
         if let Some(summary) = rendered.summary {
             summarise(&summary)?;

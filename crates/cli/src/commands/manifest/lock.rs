@@ -148,6 +148,6 @@ pub(super) fn parse(text: &str, place: &str) -> Result<Read, CommandError> {
     }
 }
 
-fn text_of(manifest: &Manifest) -> Result<String, CommandError> {
+pub(super) fn text_of(manifest: &Manifest) -> Result<String, CommandError> {
     manifest.to_json().map_err(|error| input(error.to_string()))
 }

@@ -26,6 +26,10 @@ pub(crate) use proposal::Proposal;
 /// then on nothing widens unseen. Without a command, writes it, unless it is wider than the one that is there.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:
+  ringfence manifest
+  ringfence manifest verify --against origin/main
+  ringfence manifest accept")]
 pub(crate) struct ManifestArgs {
     #[command(subcommand)]
     command: Option<ManifestCommand>,
@@ -36,6 +40,9 @@ pub(crate) struct ManifestArgs {
 #[derive(Debug, clap::Subcommand)]
 enum ManifestCommand {
     /// Show what has changed since the manifest was written, and write it anew when somebody agrees
+    #[command(after_help = "Examples:
+  ringfence manifest accept
+  ringfence manifest accept --yes --sign log.key")]
     Accept {
         #[command(flatten)]
         made: MadeArgs,
@@ -48,6 +55,9 @@ enum ManifestCommand {
     /// Compare two manifests
     ///
     /// By coverage: a narrower pattern under a granted one is no finding. Exits with 4 when the new one widens anything.
+    #[command(after_help = "Examples:
+  ringfence manifest diff old.lock.json ringfence.lock.json
+  ringfence manifest diff old.lock.json ringfence.lock.json --format markdown")]
     Diff {
         /// The manifest that was agreed to
         old: PathBuf,
@@ -57,22 +67,34 @@ enum ManifestCommand {
         format: FormatArgs,
     },
     /// Show the manifest of the toolbox as a page that a person reads in a minute
+    #[command(after_help = "Examples:
+  ringfence manifest show
+  ringfence manifest show --format markdown > PERMISSIONS.md")]
     Show {
         /// Show this manifest instead
         file: Option<PathBuf>,
         /// How to show it
         #[arg(long, value_enum, default_value = "terminal")]
         format: PageFormat,
+        /// The same as `--format json`
+        #[arg(long, conflicts_with = "format")]
+        json: bool,
         #[command(flatten)]
         made: MadeArgs,
     },
     /// Compare the toolbox with a manifest that was agreed to
     ///
     /// Exits with 4 when the toolbox widens anything.
+    #[command(after_help = "Examples:
+  ringfence manifest verify
+  ringfence manifest verify --against origin/main --format github")]
     Verify(Box<VerifyArgs>),
     /// Write the manifest of the toolbox
     ///
     /// Where there is one and the toolbox widens anything, shows what, writes nothing, and exits with 4.
+    #[command(after_help = "Examples:
+  ringfence manifest write
+  ringfence manifest write --check")]
     Write(WriteArgs),
 }
 
@@ -140,6 +162,8 @@ impl FormatArgs {
 enum PageFormat {
     /// One HTML file, which loads nothing and runs nothing
     Html,
+    /// The manifest itself, as it would be written
+    Json,
     /// Markdown
     Markdown,
     /// For a terminal
@@ -160,13 +184,15 @@ pub(crate) fn run(args: &ManifestArgs, place: &Place, out: &mut dyn Write) -> Re
             compare::accept(made, agreement, sign.sign.as_deref(), place, out)
         }
         Some(ManifestCommand::Diff { old, new, format }) => compare::diff(old, new, format.format(), out),
-        Some(ManifestCommand::Show { file, format, made }) => {
+        Some(ManifestCommand::Show { file, format, json, made }) => {
             let manifest = match file {
                 Some(file) => Lockfile::at(file).read()?,
                 None => build::manifest(place, made, Lockfile::beside(place).read_if_sound().as_ref())?,
             };
+            let format = if *json { PageFormat::Json } else { *format };
             let page = match format {
                 PageFormat::Html => show::html(&manifest),
+                PageFormat::Json => lock::text_of(&manifest)?,
                 PageFormat::Markdown => show::markdown(&manifest),
                 PageFormat::Terminal => show::terminal(&manifest),
             };

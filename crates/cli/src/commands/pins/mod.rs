@@ -18,6 +18,10 @@ use crate::shown::one_line;
 /// somebody has accepted. Once it holds a tool of the toolbox, one that is new or has changed is quarantined until it is
 /// accepted. What MCP servers send is always quarantined until it is accepted; `--server` names the server.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence pins list
+  ringfence pins diff --server git
+  ringfence pins accept --server git")]
 pub(crate) struct PinsArgs {
     /// Look at what this MCP server sent, instead of the tools of the toolbox
     #[arg(long, global = true, value_name = "NAME")]
@@ -31,6 +35,9 @@ enum PinsCommand {
     /// Accept tools as they are now
     ///
     /// Of a server, accept what `pins diff` has shown.
+    #[command(after_help = "Examples:
+  ringfence pins accept
+  ringfence pins accept --server git git_status")]
     Accept {
         /// The tools; none = all of them. Of a server: `NAME`, `prompt:NAME` or `instructions`
         tools: Vec<String>,
@@ -41,15 +48,31 @@ enum PinsCommand {
     /// Show what differs from the accepted definitions
     ///
     /// Exits with 4 when something does.
+    #[command(after_help = "Examples:
+  ringfence pins diff
+  ringfence pins diff --server git --json")]
     Diff {
         /// The tools; none = all of them. Of a server: `NAME`, `prompt:NAME` or `instructions`
         tools: Vec<String>,
+        /// Print one JSON object for each: {"tool", "standing", "changes"}, or of a server {"server", "definition", "standing", "digest",
+        /// "why", "verdict", "renamedFrom", "changes", "sent"}
+        #[arg(long)]
+        json: bool,
     },
     /// List tools with their digests and where they stand
     ///
     /// Where there is no toolbox, list what servers sent that are wrapped without one.
-    List,
+    #[command(after_help = "Examples:
+  ringfence pins list
+  ringfence pins list --json")]
+    List {
+        /// Print one JSON object for each: {"tool", "standing", "digest"}, or {"server", "definition", "standing", "digest"}
+        #[arg(long)]
+        json: bool,
+    },
     /// Withhold what a server sent, for good
+    #[command(after_help = "Examples:
+  ringfence pins reject --server git git_push")]
     Reject {
         /// `NAME`, `prompt:NAME` or `instructions`
         #[arg(required = true)]
@@ -66,8 +89,8 @@ pub(crate) fn run(args: &PinsArgs, place: &Place, out: &mut dyn Write) -> Result
     let name = name.as_str();
     match &args.command {
         PinsCommand::Accept { tools, digest } => server::accept(&book, name, tools, digest.as_deref(), out),
-        PinsCommand::Diff { tools } => server::diff(&book, name, tools, out),
-        PinsCommand::List => server::list(&[(book, vec![name.to_owned()])], out),
+        PinsCommand::Diff { tools, json } => server::diff(&book, name, tools, *json, out),
+        PinsCommand::List { json } => server::list(&[(book, vec![name.to_owned()])], *json, out),
         PinsCommand::Reject { tools, digest } => server::reject(&book, name, tools, digest.as_deref(), out),
     }
 }
@@ -110,23 +133,26 @@ fn kept() -> Vec<(Book, Vec<String>)> {
 }
 
 fn of_toolbox(args: &PinsArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
-    if matches!(args.command, PinsCommand::List) && !place.is_named && !place.policy.exists() {
+    if let PinsCommand::List { json } = args.command
+        && !place.is_named
+        && !place.policy.exists()
+    {
         let books = kept();
         if !books.is_empty() {
-            return server::list(&books, out);
+            return server::list(&books, json, out);
         }
     }
     let loaded = place.load()?.sound()?;
     let book = Book::beside(&place.policy);
     match &args.command {
         PinsCommand::Accept { tools, .. } => toolbox::accept(&loaded, &book, tools, out),
-        PinsCommand::Diff { tools } => toolbox::diff(&loaded, &book, tools, out),
-        PinsCommand::List => {
+        PinsCommand::Diff { tools, json } => toolbox::diff(&loaded, &book, tools, *json, out),
+        PinsCommand::List { json } => {
             let servers = server::known(&book, loaded.servers.iter().map(|server| server.name.as_str()))?;
             if servers.is_empty() || !loaded.declarations.is_empty() {
-                toolbox::list(&loaded, &book, out)?;
+                toolbox::list(&loaded, &book, *json, out)?;
             }
-            if servers.is_empty() { Ok(Exit::Done) } else { server::list(&[(book, servers)], out) }
+            if servers.is_empty() { Ok(Exit::Done) } else { server::list(&[(book, servers)], *json, out) }
         }
         PinsCommand::Reject { .. } => Err(CommandError::Input {
             message: "only what a server sent can be rejected".into(),

@@ -5,7 +5,7 @@
 use std::io::Write;
 
 use ringfence::{Change, PinStatus, Pins};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::book::{Book, Seen, SeenFile};
 use crate::error::{CommandError, Exit};
@@ -29,11 +29,22 @@ pub(super) fn known<'a>(
 }
 
 /// Lists what is accepted, rejected and withheld of the servers of each book.
-pub(super) fn list(books: &[(Book, Vec<String>)], out: &mut dyn Write) -> Result<Exit, CommandError> {
+pub(super) fn list(
+    books: &[(Book, Vec<String>)],
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
     let mut rows = Vec::new();
     for (book, servers) in books {
         let (pins, seen) = (book.read_pins()?, book.read_seen()?);
         servers.iter().for_each(|server| rows.extend(standing(&pins, &seen, server)));
+    }
+    if json {
+        for [server, key, standing, digest] in &rows {
+            let told = json!({ "server": server, "definition": key, "standing": standing, "digest": digest });
+            writeln!(out, "{}", json_line(&told))?;
+        }
+        return Ok(Exit::Done);
     }
     write!(out, "{}", table(["SERVER", "DEFINITION", "STANDING", "DIGEST"], &rows))?;
     Ok(Exit::Done)
@@ -65,6 +76,7 @@ pub(super) fn diff(
     book: &Book,
     server: &str,
     names: &[String],
+    json: bool,
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
     let (pins, file) = (book.read_pins()?, book.read_seen()?);
@@ -73,7 +85,11 @@ pub(super) fn diff(
         names => names.iter().map(|name| find(&file, server, name)).collect::<Result<_, _>>()?,
     };
     for seen in &waiting {
-        write!(out, "{}", described(&pins, server, seen))?;
+        if json {
+            writeln!(out, "{}", json_line(&whole(&pins, server, seen)))?;
+        } else {
+            write!(out, "{}", described(&pins, server, seen))?;
+        }
     }
     if waiting.is_empty() {
         return Ok(Exit::Done);
@@ -203,6 +219,20 @@ fn nothing(server: &str, name: &str) -> CommandError {
 
 fn refused(error: &ringfence::PinError) -> CommandError {
     CommandError::Input { message: error.to_string(), hint: None }
+}
+
+/// A definition with everything that is known of it.
+fn whole(pins: &Pins, server: &str, seen: &Seen) -> Value {
+    let (standing, changes) = match pins.server_status(server, &seen.key, &seen.definition) {
+        PinStatus::Accepted => ("accepted", Vec::new()),
+        PinStatus::Changed(changes) => ("changed", changes),
+        PinStatus::New => ("new", Vec::new()),
+        PinStatus::Rejected => ("rejected", Vec::new()),
+    };
+    json!({
+        "server": server, "definition": seen.key, "standing": standing, "digest": seen.digest, "why": seen.why,
+        "verdict": seen.verdict, "renamedFrom": seen.renamed_from, "changes": changes, "sent": seen.definition,
+    })
 }
 
 /// Writes a definition for a person: all of it, or all that is different.

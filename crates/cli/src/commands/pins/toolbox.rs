@@ -3,10 +3,12 @@
 use std::io::Write;
 
 use ringfence::PinStatus;
+use serde_json::json;
 
 use crate::book::Book;
 use crate::error::{CommandError, Exit};
 use crate::load::Loaded;
+use crate::shown::json_line;
 use crate::table::table;
 
 pub(super) fn accept(
@@ -31,6 +33,7 @@ pub(super) fn diff(
     loaded: &Loaded,
     book: &Book,
     tools: &[String],
+    json: bool,
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
     let pins = book.read_pins()?;
@@ -38,6 +41,13 @@ pub(super) fn diff(
     for (declaration, digest) in loaded.digests(tools)? {
         match pins.status(declaration, &digest) {
             PinStatus::Accepted => continue,
+            status if json => {
+                let changes =
+                    if let PinStatus::Changed(changes) = &status { changes.as_slice() } else { &[] };
+                let told =
+                    json!({ "tool": declaration.name, "standing": standing(&status), "changes": changes });
+                writeln!(out, "{}", json_line(&told))?;
+            }
             PinStatus::New => writeln!(out, "{}: not accepted yet", declaration.name)?,
             PinStatus::Rejected => writeln!(out, "{}: rejected", declaration.name)?,
             PinStatus::Changed(changes) => {
@@ -52,20 +62,37 @@ pub(super) fn diff(
     Ok(exit)
 }
 
-pub(super) fn list(loaded: &Loaded, book: &Book, out: &mut dyn Write) -> Result<Exit, CommandError> {
+/// The word for where a tool stands.
+const fn standing(status: &PinStatus) -> &'static str {
+    match status {
+        PinStatus::Accepted => "accepted",
+        PinStatus::Changed(_) => "changed",
+        PinStatus::New => "new",
+        PinStatus::Rejected => "rejected",
+    }
+}
+
+pub(super) fn list(
+    loaded: &Loaded,
+    book: &Book,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
     let pins = book.read_pins()?;
     let mut rows = Vec::new();
     for (declaration, digest) in loaded.digests(&[])? {
-        let standing = match pins.status(declaration, &digest) {
-            PinStatus::Accepted => "accepted",
-            PinStatus::Changed(_) => "changed",
-            PinStatus::New => "new",
-            PinStatus::Rejected => "rejected",
-        };
+        let standing = standing(&pins.status(declaration, &digest));
         rows.push([declaration.name.to_string(), standing.to_owned(), digest]);
     }
     let gone = pins.iter().filter(|(tool, _)| !loaded.declarations.iter().any(|own| own.name == **tool));
     rows.extend(gone.map(|(tool, digest)| [tool.to_string(), "gone".to_owned(), digest.to_owned()]));
+    if json {
+        for [tool, standing, digest] in &rows {
+            let told = json!({ "tool": tool, "standing": standing, "digest": digest });
+            writeln!(out, "{}", json_line(&told))?;
+        }
+        return Ok(Exit::Done);
+    }
     write!(out, "{}", table(["TOOL", "STANDING", "DIGEST"], &rows))?;
     Ok(Exit::Done)
 }

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 
 use ringfence::policy::{JsonLimits, parse_json};
 use ringfence_text::{Verdict, collisions, refused, scan};
+use serde_json::json;
 
 use crate::error::{CommandError, Exit};
 use crate::load::{Place, read_text};
+use crate::shown::json_line;
 use crate::table::table;
 use tool::Tool;
 
@@ -21,6 +23,10 @@ use tool::Tool;
 /// `-` reads the list from standard input; without FILE the toolbox of --policy is scanned. Exits with 4 when there
 /// are findings.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ringfence scan
+  ringfence scan tools.json
+  ringfence scan tools.json --json")]
 pub(crate) struct ScanArgs {
     /// The tool list or toolbox
     file: Option<PathBuf>,
@@ -30,9 +36,16 @@ pub(crate) struct ScanArgs {
     /// A line `{"id", "name", "description", "inputSchema"}` is answered with `{"id", "verdict", "score", "findings"}`,
     /// a line `{"id", "names"}` with `{"id", "collide", "pairs", "refused"}`, a malformed one with `{"id", "error"}`.
     /// Lines come from FILE, or from standard input without one.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     jsonl: bool,
+
+    /// Print one JSON object {"verdict", "tools": [{"name", "verdict", "score", "findings"}], "names": [sentence]}
+    #[arg(long)]
+    json: bool,
 }
+
+/// What is scanned.
+const GIVE: &str = "give a list of tools in JSON, or a toolbox";
 
 pub(crate) fn run(args: &ScanArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
     let file = args.file.as_deref().filter(|file| *file != Path::new("-"));
@@ -49,14 +62,14 @@ pub(crate) fn run(args: &ScanArgs, place: &Place, out: &mut dyn Write) -> Result
         (false, Some(file)) if file.extension().is_some_and(|extension| extension == "toml") => {
             let place =
                 Place { policy: file.to_path_buf(), is_named: true, workspace: place.workspace.clone() };
-            report(&toolbox(&place)?, out)
+            report(&toolbox(&place)?, args.json, out)
         }
-        (false, Some(file)) => report(&listed(&read_text(file, None)?)?, out),
-        (false, None) if args.file.is_some() => report(&listed(&standard_input()?)?, out),
+        (false, Some(file)) => report(&listed(&read_text(file, Some(GIVE))?)?, args.json, out),
+        (false, None) if args.file.is_some() => report(&listed(&standard_input()?)?, args.json, out),
         (false, None) if place.policy.extension().is_some_and(|extension| extension == "json") => {
-            report(&listed(&read_text(&place.policy, None)?)?, out)
+            report(&listed(&read_text(&place.policy, Some(GIVE))?)?, args.json, out)
         }
-        (false, None) => report(&toolbox(place)?, out),
+        (false, None) => report(&toolbox(place)?, args.json, out),
     }
 }
 
@@ -68,8 +81,7 @@ fn toolbox(place: &Place) -> Result<Vec<Tool>, CommandError> {
 }
 
 fn listed(text: &str) -> Result<Vec<Tool>, CommandError> {
-    let input =
-        |message| CommandError::Input { message, hint: Some("give a list of tools in JSON, or a toolbox") };
+    let input = |message| CommandError::Input { message, hint: Some(GIVE) };
     let value = parse_json(text, JsonLimits::DOCUMENT).map_err(|error| input(error.to_string()))?;
     Tool::list(value).map_err(|message| input(message.to_owned()))
 }
@@ -84,15 +96,17 @@ fn standard_input() -> Result<String, CommandError> {
 }
 
 /// Writes a table of all tools and what was found in each.
-fn report(tools: &[Tool], out: &mut dyn Write) -> Result<Exit, CommandError> {
+fn report(tools: &[Tool], json: bool, out: &mut dyn Write) -> Result<Exit, CommandError> {
     let mut rows = Vec::new();
     let mut details = Vec::new();
+    let mut found = Vec::new();
     let mut worst = Verdict::Accept;
     for tool in tools {
         let scan = scan(&tool.definition());
         let name = shown(&tool.name);
         worst = worst.max(scan.verdict);
         rows.push([name.clone(), scan.verdict.to_string(), scan.score.to_string()]);
+        found.push(json!({ "name": tool.name, "verdict": scan.verdict, "score": scan.score, "findings": scan.findings }));
         if scan.verdict > Verdict::Accept {
             details.extend(scan.findings.iter().map(|one| {
                 let (start, end) = (one.span.start, one.span.end);
@@ -109,6 +123,12 @@ fn report(tools: &[Tool], out: &mut dyn Write) -> Result<Exit, CommandError> {
     named.extend(
         names.iter().filter_map(|name| Some(format!("{}: the name {}", shown(name), refused(name)?))),
     );
+    let exit = if worst > Verdict::Accept || !named.is_empty() { Exit::Findings } else { Exit::Done };
+    if json {
+        let told = json!({ "verdict": worst, "tools": found, "names": named });
+        writeln!(out, "{}", json_line(&told))?;
+        return Ok(exit);
+    }
     write!(out, "{}", table(["TOOL", "VERDICT", "SCORE"], &rows))?;
     if !details.is_empty() || !named.is_empty() {
         writeln!(out)?;
@@ -116,7 +136,7 @@ fn report(tools: &[Tool], out: &mut dyn Write) -> Result<Exit, CommandError> {
     for detail in details.iter().chain(&named) {
         writeln!(out, "{detail}")?;
     }
-    Ok(if worst > Verdict::Accept || !named.is_empty() { Exit::Findings } else { Exit::Done })
+    Ok(exit)
 }
 
 /// Shows foreign text so that it cannot act on the terminal or hide.
