@@ -68,6 +68,7 @@ enum Command {
     Idempotency(commands::idempotency::IdempotencyArgs),
     Import(commands::import::ImportArgs),
     Install(commands::install::InstallArgs),
+    Learn(Box<commands::learn::LearnArgs>),
     Lint(commands::lint::LintArgs),
     Manifest(commands::manifest::ManifestArgs),
     Pins(commands::pins::PinsArgs),
@@ -111,6 +112,7 @@ pub fn main(components: Option<&'static dyn ComponentEngine>) -> ExitCode {
         Command::Idempotency(args) => commands::idempotency::run(&args, &mut out),
         Command::Import(args) => commands::import::run(&args, &place, &mut out),
         Command::Install(args) => commands::install::run(&args, &place, &mut out),
+        Command::Learn(args) => commands::learn::run(&args, &place, &mut out),
         Command::Lint(args) => match commands::lint::run(&args, &place) {
             Ok(code) => return ExitCode::from(code),
             Err(error) => Err(error),

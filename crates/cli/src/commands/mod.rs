@@ -14,6 +14,7 @@ pub(crate) mod gateway;
 pub(crate) mod idempotency;
 pub(crate) mod import;
 pub(crate) mod install;
+pub(crate) mod learn;
 pub(crate) mod lint;
 pub(crate) mod manifest;
 pub(crate) mod pins;

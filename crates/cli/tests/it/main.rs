@@ -19,6 +19,7 @@ mod idempotency;
 mod import;
 mod install;
 mod layers;
+mod learn;
 mod manifest;
 mod network;
 mod notify;

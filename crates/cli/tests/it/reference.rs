@@ -97,6 +97,7 @@ fn command() {
         &["idempotency", "settle", "--help"],
         &["import", "--help"],
         &["install", "--help"],
+        &["learn", "--help"],
         &["manifest", "--help"],
         &["manifest", "accept", "--help"],
         &["manifest", "diff", "--help"],
