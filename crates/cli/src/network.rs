@@ -53,11 +53,7 @@ pub(crate) fn pinned(text: &str) -> Result<(HostName, IpAddr), String> {
 
 impl NetworkArgs {
     /// Returns what these would say on a command line.
-    pub(crate) fn of(
-        host: Vec<HostPattern>,
-        private: Vec<String>,
-        resolve: Vec<(HostName, IpAddr)>,
-    ) -> Self {
+    pub(crate) fn of(host: Vec<HostPattern>, private: Vec<String>, resolve: Vec<(HostName, IpAddr)>) -> Self {
         Self { host, private, resolve, ask: false }
     }
 

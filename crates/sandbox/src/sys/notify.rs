@@ -55,9 +55,12 @@ pub(crate) fn receive(listener: BorrowedFd<'_>) -> Result<Option<Waiting>, Errno
     // SAFETY: the kernel demands a zeroed notification and writes one of the size that the request's number holds.
     let result = unsafe { call(libc::SYS_ioctl, arguments) };
     match i32::try_from(-result).unwrap_or(libc::EINVAL) {
-        0 => {
-            Ok(Some(Waiting { id: told.id, thread: told.process, number: told.number.cast_unsigned(), arguments: told.arguments }))
-        }
+        0 => Ok(Some(Waiting {
+            id: told.id,
+            thread: told.process,
+            number: told.number.cast_unsigned(),
+            arguments: told.arguments,
+        })),
         libc::EINTR | libc::ENOENT => Ok(None),
         errno => Err(Errno::from_raw_os_error(errno)),
     }
@@ -94,7 +97,8 @@ pub(crate) fn still_waits(listener: BorrowedFd<'_>, waiting: &Waiting) -> bool {
 pub(crate) fn take_turns(listener: BorrowedFd<'_>) {
     const SYNC_WAKE_UP: usize = 1;
     // SAFETY: takes a number.
-    let _set = unsafe { call(libc::SYS_ioctl, [listener.as_raw_fd() as usize, SET_FLAGS, SYNC_WAKE_UP, 0, 0, 0]) };
+    let _set =
+        unsafe { call(libc::SYS_ioctl, [listener.as_raw_fd() as usize, SET_FLAGS, SYNC_WAKE_UP, 0, 0, 0]) };
 }
 
 /// Reads the memory of another process, as much as is there, and returns how much that was.
@@ -115,14 +119,8 @@ pub(crate) fn read_memory(thread: u32, address: u64, buffer: &mut [u8]) -> Resul
         at = at.saturating_add(length);
         left -= length;
     }
-    let arguments = [
-        thread as usize,
-        (&raw const own) as usize,
-        1,
-        (&raw const theirs) as usize,
-        theirs.len(),
-        0,
-    ];
+    let arguments =
+        [thread as usize, (&raw const own) as usize, 1, (&raw const theirs) as usize, theirs.len(), 0];
     // SAFETY: the kernel writes to `own`, which is one borrowed buffer with its true length, and no more than `theirs` holds. The
     // addresses of `theirs` are of another process: it checks them itself.
     let read = unsafe { call(libc::SYS_process_vm_readv, arguments) };

@@ -36,7 +36,9 @@ impl Base {
 
     /// Tells whether a program may be started anyway.
     fn starts(&self, program: &Path) -> bool {
-        self.started.iter().any(|(path, file)| if *file { path == program } else { program.starts_with(path) })
+        self.started
+            .iter()
+            .any(|(path, file)| if *file { path == program } else { program.starts_with(path) })
     }
 }
 

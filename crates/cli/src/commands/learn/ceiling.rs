@@ -9,7 +9,7 @@ use ringfence::sandbox::{Access, Spec};
 
 /// Folders of the root that are never given: the kernel's own, other machines', and what belongs to the running system.
 const LEFT_OUT: &[&str] =
-    &["boot", "dev", "lost+found", "media", "mnt", "net", "old_root", "proc", "run", "sys", "tmp", "usr"];
+    &["boot", "dev", "lost+found", "media", "mnt", "net", "proc", "run", "sys", "tmp", "usr"];
 /// Files of `/etc` that every sandbox has of its own, as `ringfence run` gives them.
 const OWN_FILES: &[&str] = &["group", "hosts", "nsswitch.conf", "passwd", "resolv.conf"];
 
@@ -55,7 +55,9 @@ impl Ground {
             match name.as_str() {
                 "etc" => {
                     let own = |name: &String| OWN_FILES.contains(&name.as_str());
-                    all.extend(listed(&path).into_iter().filter(|(name, _)| !own(name)).map(|(_, path)| path));
+                    all.extend(
+                        listed(&path).into_iter().filter(|(name, _)| !own(name)).map(|(_, path)| path),
+                    );
                 }
                 // Only one's own, whoever else's can be read.
                 "home" | "root" => {}
@@ -94,12 +96,15 @@ mod tests {
         };
         for home in [None, Some("/home/me"), Some("/root")] {
             let given = ground(home).readable();
-            for never in ["/proc", "/sys", "/run", "/tmp", "/home", "/etc/passwd", "/etc", "/home/other", "/"] {
+            for never in ["/proc", "/sys", "/run", "/tmp", "/home", "/etc/passwd", "/etc", "/home/other", "/"]
+            {
                 assert!(!given.iter().any(|path| path == Path::new(never)), "{never}");
             }
             assert_eq!(given.iter().any(|path| path == Path::new("/root")), home == Some("/root"));
             assert!(given.iter().any(|path| path.starts_with("/etc")));
         }
-        assert!(ground(None).may_write(Path::new("/srv/w/x")) && !ground(None).may_write(Path::new("/srv/wide")));
+        assert!(
+            ground(None).may_write(Path::new("/srv/w/x")) && !ground(None).may_write(Path::new("/srv/wide"))
+        );
     }
 }

@@ -23,11 +23,14 @@ impl Earlier {
     pub(super) fn read(file: &Path, place: &Place, name: &str) -> Result<Self, CommandError> {
         let place = Place { policy: file.to_path_buf(), is_named: true, workspace: place.workspace.clone() };
         let loaded = place.load()?.sound()?;
-        let tools = loaded.declarations.iter().filter_map(|tool| {
-            Some((tool.name.as_str().to_owned(), tool.capabilities.clone()?))
-        });
-        let servers =
-            loaded.servers.iter().map(|server| (server.name.as_str().to_owned(), server.capabilities.clone()));
+        let tools = loaded
+            .declarations
+            .iter()
+            .filter_map(|tool| Some((tool.name.as_str().to_owned(), tool.capabilities.clone()?)));
+        let servers = loaded
+            .servers
+            .iter()
+            .map(|server| (server.name.as_str().to_owned(), server.capabilities.clone()));
         let all: Vec<(String, Capabilities)> = tools.chain(servers).collect();
         let chosen = match all.as_slice() {
             [only] => Some(only),

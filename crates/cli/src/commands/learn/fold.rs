@@ -25,7 +25,8 @@ pub(super) fn fold(
     is_wide: impl Fn(&Path) -> bool,
 ) -> Folded {
     let mut kept: BTreeSet<PathBuf> = files.into_iter().collect();
-    let (wide, folders): (Vec<PathBuf>, Vec<PathBuf>) = listed.into_iter().partition(|folder| is_wide(folder));
+    let (wide, folders): (Vec<PathBuf>, Vec<PathBuf>) =
+        listed.into_iter().partition(|folder| is_wide(folder));
     kept.extend(folders);
     loop {
         kept = without_covered(&kept);

@@ -133,8 +133,8 @@ impl Learnt {
 
     /// A file that is read cannot be loaded as code; a program can, and a file that may be executed is granted as one.
     fn add_library(&mut self, path: &Path) {
-        let may_execute =
-            std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+        let may_execute = std::fs::metadata(path)
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
         if may_execute && !self.programs.iter().any(|known| known == path) {
             self.programs.push(path.to_path_buf());
         }
@@ -143,7 +143,8 @@ impl Learnt {
             self.review.push(Review {
                 verb: "load",
                 what: path.display().to_string(),
-                why: "a library loads as code only where it may be executed: `chmod +x` it and learn again".into(),
+                why: "a library loads as code only where it may be executed: `chmod +x` it and learn again"
+                    .into(),
             });
         }
     }

@@ -25,7 +25,6 @@ use serde_json::json;
 use self::base::Programs;
 use self::ceiling::Ground;
 use self::earlier::Earlier;
-use self::learnt::Learnt;
 use self::sorted::{Observation, Scene};
 use self::trial::{Trial, Tried};
 use self::written::{Kind, Page};
@@ -94,15 +93,18 @@ Examples:
 
 pub(crate) fn run(args: &LearnArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
     let input = |message: String, hint| CommandError::Input { message, hint };
-    let command: Vec<String> =
-        args.command.iter().map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>().ok_or_else(
-            || input("an argument is not UTF-8, and a toolbox cannot write it".into(), None),
-        )?;
+    let command: Vec<String> = args
+        .command
+        .iter()
+        .map(|word| word.to_str().map(str::to_owned))
+        .collect::<Option<_>>()
+        .ok_or_else(|| input("an argument is not UTF-8, and a toolbox cannot write it".into(), None))?;
     let program = args.command.first().ok_or_else(|| input("no command is given".into(), None))?;
     let name = match &args.name {
         Some(name) => name.clone(),
-        None => name::tool_name(program)
-            .ok_or_else(|| input("the program has no name for a tool".into(), Some("give one with --name")))?,
+        None => name::tool_name(program).ok_or_else(|| {
+            input("the program has no name for a tool".into(), Some("give one with --name"))
+        })?,
     };
     refuse_to_overwrite(args)?;
     let earlier = match &args.from {
@@ -127,10 +129,14 @@ pub(crate) fn run(args: &LearnArgs, place: &Place, out: &mut dyn Write) -> Resul
         Ok(programs) => programs,
         Err(error) => return refused(&error, out, args.json),
     };
-    let scene = Scene { ground: &ground, base: &programs.base, named: &earlier.named, hidden: tried.hidden() };
+    let scene =
+        Scene { ground: &ground, base: &programs.base, named: &earlier.named, hidden: tried.hidden() };
     let observations = scene.sort(tried.record.paths.clone());
     let sought = reached::sought(&tried.evidence, &tried.record.addresses);
-    let mut learnt = Learnt { private: args.private.clone(), ..earlier.learnt };
+    let mut learnt = earlier.learnt;
+    learnt.private.extend(args.private.iter().filter(|_| !args.host.is_empty()).cloned());
+    learnt.private.sort();
+    learnt.private.dedup();
     learnt.environment.extend(args.env.iter().map(|one| one.split('=').next().unwrap_or(one).to_owned()));
     learnt.environment.sort();
     learnt.environment.dedup();
@@ -138,8 +144,15 @@ pub(crate) fn run(args: &LearnArgs, place: &Place, out: &mut dyn Write) -> Resul
     learnt.add_hosts(&sought);
     let entry = if args.server { Kind::Server } else { Kind::Tool };
     let notes = tried.notes();
-    let page =
-        Page { name: &name, command: &command, learnt: &learnt, ground: &ground, limits: &limits, entry, notes };
+    let page = Page {
+        name: &name,
+        command: &command,
+        learnt: &learnt,
+        ground: &ground,
+        limits: &limits,
+        entry,
+        notes,
+    };
     finish(args, place, &page, &observations, &sought, &tried, out)
 }
 
@@ -174,7 +187,9 @@ fn fewest(
     let is_file = |there: Option<FileKind>| there == Some(FileKind::File);
     let started = tried.record.paths.iter().filter(|one| one.how == How::Execute && is_file(one.there));
     // What lies in the scratch folder is gone by the next run.
-    let lasts = |path: &Path| !path.starts_with("/tmp") || ground.may_write(path) || path.starts_with(&ground.workspace);
+    let lasts = |path: &Path| {
+        !path.starts_with("/tmp") || ground.may_write(path) || path.starts_with(&ground.workspace)
+    };
     let started = started.filter(|one| lasts(&one.path) && !one.path.starts_with("/proc"));
     let pairs = started.map(|one| (one.path.clone(), one.real.clone().unwrap_or_else(|| one.path.clone())));
     Programs::fewest(sandbox, &tried.program, pairs)
@@ -256,8 +271,7 @@ fn write_new(file: &Path, text: &str) -> std::io::Result<()> {
 
 fn refused(error: &SandboxError, out: &mut dyn Write, json: bool) -> Result<Exit, CommandError> {
     if json {
-        let told =
-            json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": error.hint() });
+        let told = json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": error.hint() });
         writeln!(out, "{told}")?;
     } else {
         let mut stderr = std::io::stderr().lock();

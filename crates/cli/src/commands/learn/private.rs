@@ -11,8 +11,17 @@ use super::ceiling::Ground;
 const ENDINGS: &[&str] = &[".kdbx", ".key", ".p12", ".pfx", "_history", ".ovpn"];
 /// Names under which they are kept.
 const NAMES: &[&str] = &[
-    ".env", ".envrc", ".htpasswd", "credentials", "credentials.json", "secrets.json", "secrets.toml", "secrets.yaml", "secrets.yml",
-    "token.json", ".vault_pass",
+    ".env",
+    ".envrc",
+    ".htpasswd",
+    "credentials",
+    "credentials.json",
+    "secrets.json",
+    "secrets.toml",
+    "secrets.yaml",
+    "secrets.yml",
+    "token.json",
+    ".vault_pass",
 ];
 /// Folders of the system, where such names are nobody's own.
 const SYSTEM: &[&str] = &["/usr", "/opt", "/bin", "/lib", "/lib64", "/etc/ssl/certs"];

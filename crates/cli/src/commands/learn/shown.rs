@@ -69,7 +69,12 @@ pub(super) fn lines(observations: &[Observation], sought: &[Sought], home: Optio
             Fate::Review(why) => format!("review, not given: {why}"),
             _ => String::new(),
         };
-        rows.push([word(one).to_owned(), one.touch.times.to_string(), cell(&short(&one.touch.path)), one_line(&note)]);
+        rows.push([
+            word(one).to_owned(),
+            one.touch.times.to_string(),
+            cell(&short(&one.touch.path)),
+            one_line(&note),
+        ]);
     }
     for one in sought {
         let port = one.port.map(|port| format!(":{port}")).unwrap_or_default();
@@ -80,7 +85,8 @@ pub(super) fn lines(observations: &[Observation], sought: &[Sought], home: Optio
     }
     let more = rows.len().saturating_sub(MOST_ROWS);
     rows.truncate(MOST_ROWS);
-    let mut text = if rows.is_empty() { String::new() } else { table(["DID", "TIMES", "WHAT", "NOTE"], &rows) };
+    let mut text =
+        if rows.is_empty() { String::new() } else { table(["DID", "TIMES", "WHAT", "NOTE"], &rows) };
     if more > 0 {
         text.push_str(&format!("… and {more} more; `--json` lists everything\n"));
     }

@@ -109,7 +109,8 @@ impl Scene<'_> {
     /// Tells whether a path is one of the sandbox's own.
     fn is_own(&self, path: &Path) -> bool {
         let ground = self.ground;
-        let mut given = ground.written.iter().chain(&ground.read).chain([&ground.workspace]).chain(&ground.home);
+        let mut given =
+            ground.written.iter().chain(&ground.read).chain([&ground.workspace]).chain(&ground.home);
         OWN.iter().any(|own| path.starts_with(own))
             || (path.starts_with(SCRATCH) && !given.any(|given| path.starts_with(given)))
     }

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use ringfence::egress::Evidence;
 use ringfence::policy::Limits;
-use ringfence::sandbox::{Access, Entry, Plan, Record, Report, Sandbox, SandboxError, SearchPath, Spec, Stream, Streams};
+use ringfence::sandbox::{
+    Access, Entry, Plan, Record, Report, Sandbox, SandboxError, SearchPath, Spec, Stream, Streams,
+};
 
 use super::LearnArgs;
 use super::ceiling::Ground;
@@ -151,25 +153,41 @@ impl Tried {
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.code != 0 {
-            notes.push(format!("The command ended with {}: what it would have done afterwards is not in here.", self.code));
+            notes.push(format!(
+                "The command ended with {}: what it would have done afterwards is not in here.",
+                self.code
+            ));
         }
         for sentence in super::super::run::limit::sentences(&self.report, &self.plan.limits) {
             notes.push(format!("Limits: {sentence}."));
         }
         if self.record.left_out > 0 {
-            notes.push(format!("{} calls named more paths than are kept; they are not in here.", self.record.left_out));
+            notes.push(format!(
+                "{} calls named more paths than are kept; they are not in here.",
+                self.record.left_out
+            ));
         }
         if self.record.unread > 0 {
-            notes.push(format!("What {} calls named could not be read; it is not in here.", self.record.unread));
+            notes.push(format!(
+                "What {} calls named could not be read; it is not in here.",
+                self.record.unread
+            ));
         }
         for path in &self.plan.left_out {
             // One that may be read by nobody is no news.
             if path.is_dir() && std::fs::read_dir(path).is_ok() {
-                notes.push(format!("`{}` was not given while learning: it is protected, or too large to be searched.", path.display()));
+                notes.push(format!(
+                    "`{}` was not given while learning: it is protected, or too large to be searched.",
+                    path.display()
+                ));
             }
         }
         for one in &self.report.quarantined {
-            notes.push(format!("It made `{}`, which is protected; it was moved to `{}`.", one.found.display(), one.moved.display()));
+            notes.push(format!(
+                "It made `{}`, which is protected; it was moved to `{}`.",
+                one.found.display(),
+                one.moved.display()
+            ));
         }
         for (path, why) in &self.report.left {
             notes.push(format!("`{}` is protected and could not be moved aside: {why}.", path.display()));

@@ -51,7 +51,9 @@ impl Page<'_> {
         comment(&format!("The run: {}", words.join(" ")));
         self.notes.iter().for_each(|note| comment(note));
         if !self.learnt.review.is_empty() {
-            comment("Asked for and NOT granted. Look at each; what you agree to goes into the personality and the entry below.");
+            comment(
+                "Asked for and NOT granted. Look at each; what you agree to goes into the personality and the entry below.",
+            );
         }
         for review in &self.learnt.review {
             comment(&format!("review: {} {}: {}", review.verb, self.shortened(&review.what), review.why));
@@ -86,23 +88,13 @@ impl Page<'_> {
             });
         }
         let _written = writeln!(text, "command = {}", listed(&command));
-        let _written = writeln!(text, "input = {}", self.input(values));
+        let _written = writeln!(text, "input = {}", input(&values));
         text.push_str("output = { type = \"string\" }\n");
         if *self.limits != Limits::default() {
             let _written = writeln!(text, "limits = {}", inline(&json!(self.limits)));
         }
         let _written = writeln!(text, "capabilities = {}", self.capabilities());
         text
-    }
-
-    fn input(&self, values: Map<String, Value>) -> String {
-        let names: Vec<&String> = values.keys().collect();
-        let mut schema = json!({ "type": "object", "additionalProperties": false });
-        if let (Some(schema), false) = (schema.as_object_mut(), names.is_empty()) {
-            schema.insert("required".into(), json!(names));
-            schema.insert("properties".into(), Value::Object(values.clone()));
-        }
-        inline(&schema)
     }
 
     fn server(&self) -> String {
@@ -123,14 +115,8 @@ impl Page<'_> {
     }
 
     fn capabilities(&self) -> String {
-        let surfaces: Vec<String> = self
-            .surfaces(["allowedHosts", "allowedBinaries"])
-            .into_iter()
-            .map(|(surface, value)| {
-                // A declaration lists variables; private addresses are the personality's to permit.
-                format!("{surface} = {value}")
-            })
-            .collect();
+        let surfaces = self.surfaces(["allowedHosts", "allowedBinaries"]).into_iter();
+        let surfaces: Vec<String> = surfaces.map(|(surface, value)| format!("{surface} = {value}")).collect();
         format!("{{ {} }}", surfaces.join(", "))
     }
 
@@ -193,8 +179,22 @@ impl Page<'_> {
 
     fn shortened(&self, what: &str) -> String {
         let path = PathBuf::from(what);
-        if path.is_absolute() { path_text(&path, self.ground).unwrap_or_else(|| what.to_owned()) } else { what.to_owned() }
+        if path.is_absolute() {
+            path_text(&path, self.ground).unwrap_or_else(|| what.to_owned())
+        } else {
+            what.to_owned()
+        }
     }
+}
+
+/// A schema that takes these values and nothing else.
+fn input(values: &Map<String, Value>) -> String {
+    let mut schema = json!({ "type": "object", "additionalProperties": false });
+    if let (Some(schema), false) = (schema.as_object_mut(), values.is_empty()) {
+        schema.insert("required".into(), json!(values.keys().collect::<Vec<_>>()));
+        schema.insert("properties".into(), Value::Object(values.clone()));
+    }
+    inline(&schema)
 }
 
 fn listed(texts: &[String]) -> String {

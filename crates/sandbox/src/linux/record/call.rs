@@ -77,16 +77,6 @@ impl Recorder {
             }
             Act::Address(at) => self.address(waiting, word(at), word(at + 1))?,
             Act::Send(length) => self.address(waiting, word(length - 1), word(length))?,
-            Act::Message => {
-                // `struct msghdr` begins with the address of the address, and its length.
-                let mut header = [0; 16];
-                self.read(waiting, word(1), &mut header)?;
-                let at = u64::from_ne_bytes(header.get(..8)?.try_into().ok()?);
-                let length = u32::from_ne_bytes(header.get(8..12)?.try_into().ok()?);
-                if at != 0 && length != 0 {
-                    self.address(waiting, at, u64::from(length))?;
-                }
-            }
         }
         Some(())
     }

@@ -71,8 +71,7 @@ impl Recorder {
     fn work(mut self, end: &OwnedFd) -> Result<Record, Errno> {
         notify::take_turns(self.listener.as_fd());
         loop {
-            let mut both =
-                [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(end, PollFlags::IN)];
+            let mut both = [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(end, PollFlags::IN)];
             match poll(&mut both, None) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(errno) => return Err(errno),
