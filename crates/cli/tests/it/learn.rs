@@ -1,10 +1,12 @@
 //! `ringfence learn`: what a run used becomes a toolbox, and the command runs with it.
 
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, command};
 
 /// Learns, checks what was written, and calls it; learns a second round where the first was not enough.
 fn converges(bench: &Bench, name: &str, command: &[&str]) -> String {
@@ -42,7 +44,32 @@ fn writes_the_smallest_toolbox() {
     let bench = Bench::new().file("notes.txt", "the workshop is on Thursday\n").file("other.txt", "");
     let notes = bench.path().join("notes.txt");
     let told = bench.ringfence(&["learn", "--", "cat", notes.to_str().unwrap()]);
-    insta::assert_snapshot!(told, @"");
+    // How wide a column is depends on the folder's name.
+    let told =
+        told.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    # Written by `ringfence learn`: what one run used, and no more. Another run may need more: learn again with --from.
+    # Which variables a program reads cannot be observed: it has those that were passed with --env.
+    # The run: cat [W]/notes.txt
+
+    [personality]
+    id = "learnt-cat"
+    fs_reach = { read = ["${workspace}/notes.txt"] }
+    process = { allow = ["cat"] }
+
+    [[tool]]
+    name = "cat"
+    description = "Run cat, as it was learnt"
+    command = ["cat", "${workspace}/notes.txt"]
+    input = { type = "object", additionalProperties = false }
+    output = { type = "string" }
+    capabilities = { fs_reach = { read = ["${workspace}/notes.txt"] }, process = { allowedBinaries = ["cat"] } }
+    the workshop is on Thursday
+    DID TIMES WHAT NOTE
+    read 1 [W]/notes.txt
+    the same as flags: ringfence run --read [W]/notes.txt -- cat [W]/notes.txt
+    exit 0
+    "#);
 }
 
 #[test]
@@ -122,10 +149,11 @@ fn loses_nothing_under_load() {
     let told = bench.ringfence(&["learn", "--json", "--limit", "wall=120s", "--", "python3", "-c", script]);
     let told: Value = serde_json::from_str(told.lines().find(|line| line.starts_with('{')).unwrap()).unwrap();
     assert_eq!(told["exitCode"], 0, "{told}");
-    let many = bench.path().join("many");
-    let read = told["observed"]["paths"].as_array().unwrap().iter().filter(|one| {
-        one["how"] == "read" && one["path"].as_str().unwrap().starts_with(many.to_str().unwrap())
-    });
+    let read = told["observed"]["paths"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["how"] == "read" && one["path"].as_str().unwrap().starts_with("[W]/many/"));
     assert_eq!(read.count(), FILES);
     assert!(told["toolbox"].as_str().unwrap().contains("\"${workspace}"), "{}", told["toolbox"]);
 }
@@ -149,7 +177,10 @@ fn git_converges() {
     );
     assert!(called.contains("\"ok\":true"), "{called}");
     learn("log", "git log --stat && git diff HEAD".into());
-    learn("clone", "rm -rf ../copy && git clone -q . ../copy && git -C ../copy log --oneline".into());
+    learn(
+        "clone",
+        "copy=$(mktemp -u ../copyXXXXXX) && git clone -q . $copy && git -C $copy log --oneline".into(),
+    );
 }
 
 #[test]
@@ -208,8 +239,31 @@ fn an_mcp_server_converges() {
         "python3",
         "server.py",
     ];
-    let served = bench.ringfence_with(&wrap, requests.as_bytes());
+    let served = talked(&bench, &wrap, requests);
     assert!(served.contains("Thursday"), "{served}\n{}", bench.read("one.toml"));
+}
+
+/// Says the first line, waits for the answer, then says the rest, as a client does.
+fn talked(bench: &Bench, arguments: &[&str], lines: &str) -> String {
+    let mut child = command(&bench.path())
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let (first, rest) = lines.split_once('\n').unwrap();
+    writeln!(input, "{first}").unwrap();
+    let mut said = String::new();
+    output.read_line(&mut said).unwrap();
+    input.write_all(rest.as_bytes()).unwrap();
+    // Two more answers, in any order.
+    output.read_line(&mut said).unwrap();
+    output.read_line(&mut said).unwrap();
+    drop(input);
+    child.wait().unwrap();
+    said
 }
 
 /// As small as a server can be.
@@ -246,7 +300,11 @@ fn a_second_round_keeps_what_the_first_granted() {
     assert!(two.contains(r#"read = ["${workspace}/a.txt", "${workspace}/b.txt"]"#), "{two}");
     // The same file may be widened in place, and no other is written over.
     cat("b.txt", &["--from", "one.toml"], "one.toml");
-    insta::assert_snapshot!(bench.ringfence(&["learn", "--out", "one.toml", "--", "true"]), @"");
+    insta::assert_snapshot!(bench.ringfence(&["learn", "--out", "one.toml", "--", "true"]), @"
+    error: `one.toml` is there already
+      hint: name another file, or widen this one with --from FILE --out FILE
+    exit 2
+    ");
     assert_eq!(bench.read("one.toml").replace("b.txt", ""), two.replace("b.txt", ""));
 }
 
@@ -264,7 +322,14 @@ fn a_command_that_fails_is_said_to_have() {
     let bench = Bench::new();
     let told = bench.ringfence(&["learn", "--", "sh", "-c", "exit 7"]);
     assert!(told.contains("# The command ended with 7") && told.ends_with("exit 1"), "{told}");
-    insta::assert_snapshot!(bench.ringfence(&["learn", "--", "no-such-program"]), @"");
+    insta::assert_snapshot!(bench.ringfence(&["learn", "--", "no-such-program"]), @"
+    refused: BINARY_NOT_ALLOWED: `no-such-program` cannot be started: no program of this name is found, and it is not an absolute path
+    exit 3
+    ");
     let told = bench.ringfence_in(&[("HOME", bench.path().to_str().unwrap())], &["learn", "--", "true"]);
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(told, @"
+    error: `[W]` holds your home, and the command could write there
+      hint: go to a folder of its own, or name one with --write DIR or --workspace DIR
+    exit 2
+    ");
 }

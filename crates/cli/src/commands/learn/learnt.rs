@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ringfence::policy::{Direction, Floor};
-use ringfence::sandbox::{How, Kind};
+use ringfence::sandbox::{How, Kind, Touch};
 
 use super::base::Programs;
 use super::ceiling::Ground;
@@ -73,10 +73,16 @@ impl Learnt {
         // A folder with something in it that nobody has agreed to is not granted as a whole.
         let is_wide =
             |folder: &Path| place(folder) || private.iter().any(|private| private.starts_with(folder));
-        let (mut files, mut listed) = (Vec::new(), Vec::new());
+        let (mut files, mut listed, mut links) = (Vec::new(), Vec::new(), Vec::new());
         for one in needed().filter(|one| matches!(one.touch.how, How::Look | How::Read)) {
-            self.from_workspace |= one.touch.relative && one.touch.path.starts_with(&ground.workspace);
             let list = one.touch.there == Some(Kind::Directory);
+            links.extend(
+                one.touch
+                    .real
+                    .iter()
+                    .filter(|real| **real != one.touch.path)
+                    .map(|real| (&one.touch.path, real)),
+            );
             for path in std::iter::once(&one.touch.path).chain(&one.touch.real) {
                 if programs.base.covers(path) {
                     continue;
@@ -89,12 +95,21 @@ impl Learnt {
                 }
             }
         }
-        let used_from = |one: &Observation| one.touch.relative && one.fate != Fate::Absent;
-        self.from_workspace |= needed().any(used_from);
+        // Its own working directory is there wherever it is; what it names from there is not.
+        self.from_workspace |= observations.iter().any(|one| {
+            let Touch { path, relative, there, how, .. } = &one.touch;
+            let is_below = path.starts_with(&ground.workspace) && *path != ground.workspace;
+            *relative && is_below && one.given && (there.is_some() || writes(*how))
+        });
         if self.from_workspace && !self.write.iter().any(|path| ground.workspace.starts_with(path)) {
             listed.push(ground.workspace.clone());
         }
-        let folded = fold(files, listed, is_wide);
+        let mut folded = fold(files, listed, is_wide);
+        // A path that is granted itself brings along what it leads to.
+        let kept: HashSet<PathBuf> = folded.paths.iter().cloned().collect();
+        let led: HashSet<&PathBuf> =
+            links.iter().filter(|(path, _)| kept.contains(*path)).map(|(_, to)| *to).collect();
+        folded.paths.retain(|path| !led.contains(path));
         self.read.extend(folded.paths);
         self.review_wide("list", &folded.too_wide);
         tidy(&mut self.read);
