@@ -8,6 +8,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use super::glob::component_in_any_case;
 use super::normal::{components, is_within};
@@ -125,9 +126,8 @@ impl Floor {
     pub fn may_end_with(name: &OsStr) -> bool {
         let name = name.as_encoded_bytes();
         let first = name.first().map_or(0, u8::to_ascii_lowercase);
-        first.is_ascii()
-            && LAST_STARTS >> first & 1 == 1
-            && ENTRIES.iter().any(|entry| component_in_any_case(entry.last().as_bytes(), name))
+        let alike = LAST_NAMES.get(usize::from(first));
+        alike.is_some_and(|names| names.iter().any(|last| component_in_any_case(last, name)))
     }
 
     /// Returns a line of the floor whose first names are the last of `path`, so that it goes on below.
@@ -192,28 +192,13 @@ impl FloorEntry {
 const ROOT_STARTS: u128 = starts().0;
 const STARTS: u128 = starts().1;
 
-/// The first bytes of the last names of all lines, which are never wildcards either.
-const LAST_STARTS: u128 = last_starts();
-
-const fn last_starts() -> u128 {
-    let mut all = 0;
-    let mut rest = ENTRIES;
-    while let [entry, tail @ ..] = rest {
-        let (mut bytes, mut first) = (entry.pattern.as_bytes(), 0);
-        // A name begins at the start and after each slash; the one that begins last is the last.
-        let mut begins = true;
-        while let [byte, after @ ..] = bytes {
-            if begins {
-                first = *byte;
-            }
-            begins = *byte == b'/';
-            bytes = after;
-        }
-        all |= 1 << first;
-        rest = tail;
-    }
-    all
-}
+/// The last names of all lines by their first byte, which is never a wildcard either.
+static LAST_NAMES: LazyLock<[Vec<&'static [u8]>; 128]> = LazyLock::new(|| {
+    std::array::from_fn(|first| {
+        let names = ENTRIES.iter().map(|entry| entry.last().as_bytes());
+        names.filter(|name| name.first().is_some_and(|byte| usize::from(*byte) == first)).collect()
+    })
+});
 
 const fn starts() -> (u128, u128) {
     let (mut root, mut anywhere) = (0, 0);
