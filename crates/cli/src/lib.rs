@@ -82,6 +82,7 @@ enum Command {
     Import(commands::import::ImportArgs),
     Init(commands::init::InitArgs),
     Install(commands::install::InstallArgs),
+    Learn(Box<commands::learn::LearnArgs>),
     Lint(commands::lint::LintArgs),
     Man(commands::man::ManArgs),
     Manifest(commands::manifest::ManifestArgs),
@@ -135,6 +136,7 @@ pub fn main(components: Option<&'static dyn ComponentEngine>) -> ExitCode {
         Command::Import(args) => commands::import::run(&args, &place, &mut out),
         Command::Init(args) => commands::init::run(&args, &place, &mut out),
         Command::Install(args) => commands::install::run(&args, &place, &mut out),
+        Command::Learn(args) => commands::learn::run(&args, &place, &mut out),
         Command::Lint(args) => match commands::lint::run(&args, &place) {
             Ok(code) => return ExitCode::from(code),
             Err(error) => Err(error),

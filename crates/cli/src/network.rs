@@ -43,7 +43,8 @@ pub(crate) struct NetworkArgs {
     ask: bool,
 }
 
-fn pinned(text: &str) -> Result<(HostName, IpAddr), String> {
+/// Reads `NAME=ADDRESS`.
+pub(crate) fn pinned(text: &str) -> Result<(HostName, IpAddr), String> {
     let (name, address) = text.split_once('=').ok_or("it is not NAME=ADDRESS")?;
     let name = name.parse().map_err(|error| format!("{error}"))?;
     let address = address.parse().map_err(|_| format!("`{address}` is not an address"))?;
@@ -51,6 +52,11 @@ fn pinned(text: &str) -> Result<(HostName, IpAddr), String> {
 }
 
 impl NetworkArgs {
+    /// Returns what these would say on a command line.
+    pub(crate) fn of(host: Vec<HostPattern>, private: Vec<String>, resolve: Vec<(HostName, IpAddr)>) -> Self {
+        Self { host, private, resolve, ask: false }
+    }
+
     /// Returns everything that may be reached: what the tool is granted and what the command line adds.
     pub(crate) fn grant(&self, tool: Option<&NetworkGrant>) -> Result<NetworkGrant, CommandError> {
         let hosts: HostSet =

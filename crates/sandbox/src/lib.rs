@@ -26,6 +26,7 @@ mod plan;
 #[cfg(target_os = "linux")]
 mod probe;
 mod quarantine;
+mod record;
 pub mod render;
 mod report;
 mod sandbox;
@@ -53,6 +54,7 @@ pub use linux::namespace::gate_namespace;
 #[cfg(target_os = "linux")]
 pub use linux::terminal::RawTerminal;
 pub use plan::{Entry, Landlock, Network, Openings, Plan, Prefix, ProcessLimit, Resource, Rule, Seen};
+pub use record::{How, Record, Touch};
 pub use report::{Capture, Ending, Quarantined, Report, Usage};
 pub use sandbox::Sandbox;
 pub use seccomp::{Architecture, Instruction, Profile, program as seccomp_program};

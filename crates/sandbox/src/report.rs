@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::backend::Tier;
 use crate::limit::{Enforcer, LimitName};
+use crate::record::Record;
 
 /// How a command ended and what it used.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub struct Report {
     pub exceeded: Vec<LimitName>,
     /// The system calls that were refused and how often, where that was observed.
     pub denied: BTreeMap<&'static str, u64>,
+    /// What it named, where that was recorded.
+    pub record: Option<Record>,
     /// Files on the always-deny floor that it made in a writable folder: where each was and where it is now.
     pub quarantined: Vec<Quarantined>,
     /// What should have been moved and could not be, or could not be searched, and why. Look at it before you use it.

@@ -19,11 +19,13 @@ pub struct Spec {
     pub(crate) directory: Option<PathBuf>,
     pub(crate) environment: BTreeMap<OsString, OsString>,
     pub(crate) trees: Vec<Tree>,
+    pub(crate) possible: Vec<Tree>,
     pub(crate) binaries: Vec<PathBuf>,
     pub(crate) any_binary: bool,
     pub(crate) limits: Limits,
     pub(crate) unix_sockets: bool,
     pub(crate) observe: bool,
+    pub(crate) record: bool,
     pub(crate) terminal: bool,
     pub(crate) named: Vec<PathBuf>,
     pub(crate) skip_missing: bool,
@@ -80,11 +82,13 @@ impl Spec {
             directory: None,
             environment: BTreeMap::new(),
             trees: Vec::new(),
+            possible: Vec::new(),
             binaries: Vec::new(),
             any_binary: false,
             limits: Limits::default(),
             unix_sockets: false,
             observe: false,
+            record: false,
             terminal: false,
             named: Vec::new(),
             skip_missing: false,
@@ -146,6 +150,13 @@ impl Spec {
         self
     }
 
+    /// Grants a path with everything below it where that can be enforced, and otherwise nothing: the plan says which were left
+    /// out. The floor holds there, even at that very path.
+    pub fn tree_if_possible(mut self, path: impl Into<PathBuf>, access: Access) -> Self {
+        self.possible.push(Tree { path: path.into(), access });
+        self
+    }
+
     /// Lets granted paths that do not exist grant nothing, instead of refusing to start.
     pub const fn missing_paths_are_nothing(mut self) -> Self {
         self.skip_missing = true;
@@ -179,6 +190,12 @@ impl Spec {
     /// Has the report say which system calls were refused. Each refusal then takes longer.
     pub const fn observe(mut self) -> Self {
         self.observe = true;
+        self
+    }
+
+    /// Has the report say which paths, programs and addresses were named, given or not. Each call that names one takes longer.
+    pub const fn record(mut self) -> Self {
+        self.record = true;
         self
     }
 
@@ -244,7 +261,7 @@ impl Spec {
 
     /// Tells whether a path lies in a granted tree.
     pub fn covers(&self, path: &Path) -> bool {
-        self.trees.iter().any(|tree| path.starts_with(&tree.path))
+        self.trees.iter().chain(&self.possible).any(|tree| path.starts_with(&tree.path))
     }
 
     /// Returns the program.

@@ -57,11 +57,13 @@ pub enum Step {
     Exec,
     /// Start process 1.
     Init,
+    /// Write down what the command names.
+    Record,
 }
 
 impl Step {
     /// All steps, by number.
-    const ALL: [Self; 25] = [
+    const ALL: [Self; 26] = [
         Self::Clone,
         Self::ParentDeath,
         Self::Control,
@@ -87,6 +89,7 @@ impl Step {
         Self::Seccomp,
         Self::Exec,
         Self::Init,
+        Self::Record,
     ];
 
     pub(crate) fn from_number(number: u32) -> Option<Self> {
@@ -122,6 +125,7 @@ impl std::fmt::Display for Step {
             Self::Seccomp => "restricting by seccomp",
             Self::Exec => "executing the program",
             Self::Init => "starting process 1",
+            Self::Record => "recording what the command names",
         })
     }
 }

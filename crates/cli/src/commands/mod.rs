@@ -17,6 +17,7 @@ pub(crate) mod idempotency;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod install;
+pub(crate) mod learn;
 pub(crate) mod lint;
 pub(crate) mod man;
 pub(crate) mod manifest;

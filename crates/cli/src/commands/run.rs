@@ -1,6 +1,6 @@
 //! `ringfence run`
 
-mod limit;
+pub(super) mod limit;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -348,7 +348,7 @@ const LIMITS: &[(&str, bool)] = &[
 ];
 
 /// Reads `wall=8s` and the like with the same words as a policy file.
-fn limits(written: &[String]) -> Result<Limits, CommandError> {
+pub(super) fn limits(written: &[String]) -> Result<Limits, CommandError> {
     let input = |message, hint| CommandError::Input { message, hint: Some(hint) };
     let mut table = serde_json::Map::new();
     for one in written {

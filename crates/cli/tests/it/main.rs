@@ -25,6 +25,7 @@ mod import;
 mod init;
 mod install;
 mod layers;
+mod learn;
 mod machine;
 mod manifest;
 mod network;

@@ -127,6 +127,7 @@ fn command() {
         &["import", "--help"],
         &["init", "--help"],
         &["install", "--help"],
+        &["learn", "--help"],
         &["man", "--help"],
         &["manifest", "--help"],
         &["manifest", "accept", "--help"],

@@ -5,8 +5,10 @@
 //! directory above is not enough, and naming `.ssh` does not give `.ssh/id_rsa`, which is on the floor by itself.
 //! Names are compared without regard to ASCII case, since some file systems do.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use super::glob::component_in_any_case;
 use super::normal::{components, is_within};
@@ -119,6 +121,15 @@ impl Floor {
 }
 
 impl Floor {
+    /// Tells whether a line of the floor could end with this name. Below a folder that is not on the floor nothing else is on it,
+    /// so that whoever walks through many files need not ask about each.
+    pub fn may_end_with(name: &OsStr) -> bool {
+        let name = name.as_encoded_bytes();
+        let first = name.first().map_or(0, u8::to_ascii_lowercase);
+        let alike = LAST_NAMES.get(usize::from(first));
+        alike.is_some_and(|names| names.iter().any(|last| component_in_any_case(last, name)))
+    }
+
     /// Returns a line of the floor whose first names are the last of `path`, so that it goes on below.
     pub(super) fn begins_in(path: &Path) -> Option<&'static FloorEntry> {
         let mut names = components(path)?;
@@ -159,6 +170,11 @@ impl FloorEntry {
         }
     }
 
+    /// The last name.
+    fn last(&self) -> &'static str {
+        self.pattern.rsplit('/').next().unwrap_or(self.pattern)
+    }
+
     /// Returns how many components match when the entry is laid on the first of `names`.
     fn run<'a>(&self, mut names: impl Iterator<Item = &'a [u8]>) -> Option<usize> {
         let mut length = 0;
@@ -175,6 +191,14 @@ impl FloorEntry {
 /// The first bytes of the lines that hold from the root, and of those that hold anywhere, as bits; all are ASCII.
 const ROOT_STARTS: u128 = starts().0;
 const STARTS: u128 = starts().1;
+
+/// The last names of all lines by their first byte, which is never a wildcard either.
+static LAST_NAMES: LazyLock<[Vec<&'static [u8]>; 128]> = LazyLock::new(|| {
+    std::array::from_fn(|first| {
+        let names = ENTRIES.iter().map(|entry| entry.last().as_bytes());
+        names.filter(|name| name.first().is_some_and(|byte| usize::from(*byte) == first)).collect()
+    })
+});
 
 const fn starts() -> (u128, u128) {
     let (mut root, mut anywhere) = (0, 0);
@@ -385,6 +409,20 @@ mod tests {
         for entry in ENTRIES {
             let first = entry.first();
             assert!(!matches!(first, b'*' | b'?' | b'/' | 0) && !first.is_ascii_uppercase(), "{entry:?}");
+            let last = entry.last().as_bytes()[0];
+            assert!(!matches!(last, b'*' | b'?' | b'/') && !last.is_ascii_uppercase(), "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn every_line_may_end_with_its_last_name() {
+        for entry in ENTRIES {
+            let name = entry.last().replace('*', "x");
+            assert!(Floor::may_end_with(OsStr::new(&name)), "{entry:?}");
+            assert!(Floor::may_end_with(OsStr::new(&name.to_ascii_uppercase())), "{entry:?}");
+        }
+        for name in ["main.rs", "", "README.md", ".git", "src", "ü"] {
+            assert!(!Floor::may_end_with(OsStr::new(name)), "{name}");
         }
     }
 

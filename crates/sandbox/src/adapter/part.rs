@@ -26,6 +26,8 @@ pub enum Part {
     Privileges,
     /// Only the programs of the plan can be started, and they are this machine's.
     Programs,
+    /// The report says which paths and addresses were named.
+    Recording,
     /// System calls are held to the plan's profile.
     SystemCalls,
     /// It has a terminal of its own.
@@ -45,6 +47,7 @@ impl fmt::Display for Part {
             Self::Observing => "`observing`: which system calls were refused",
             Self::Privileges => "`privileges`: none, for good",
             Self::Programs => "`programs`: only the granted programs of this machine",
+            Self::Recording => "`recording`: which paths and addresses were named",
             Self::SystemCalls => "`system calls`: only those of the plan",
             Self::Terminal => "`terminal`: one of its own",
             Self::Written => "`written`: what is written cannot be started",
@@ -72,6 +75,9 @@ impl Plan {
         }
         if self.seccomp.observe {
             parts.insert(Part::Observing);
+        }
+        if self.recorded {
+            parts.insert(Part::Recording);
         }
         if self.terminal {
             parts.insert(Part::Terminal);

@@ -52,7 +52,14 @@ impl Backend for Firejail {
 
     /// Its private `/tmp` has no size.
     fn unsupported(&self) -> &'static [Part] {
-        &[Part::Hosts, Part::Image, Part::Limit(LimitName::Scratch), Part::Observing, Part::Terminal]
+        &[
+            Part::Hosts,
+            Part::Image,
+            Part::Limit(LimitName::Scratch),
+            Part::Observing,
+            Part::Recording,
+            Part::Terminal,
+        ]
     }
 
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {

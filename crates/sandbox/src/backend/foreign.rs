@@ -32,7 +32,8 @@ impl Backend for Foreign {
 
     /// Asked of the adapter, for each plan.
     fn unsupported(&self) -> &'static [Part] {
-        &[]
+        // Nobody else has a report to put it in.
+        &[Part::Recording]
     }
 
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {
@@ -68,6 +69,7 @@ impl Backend for Foreign {
             limits,
             exceeded,
             denied: BTreeMap::new(),
+            record: None,
             quarantined: aftermath.moved,
             left: aftermath.left,
             assurance: Assurance::Claimed,

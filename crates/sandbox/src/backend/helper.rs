@@ -113,6 +113,7 @@ impl Helper<'_> {
             limits,
             exceeded,
             denied: BTreeMap::new(),
+            record: None,
             quarantined: aftermath.moved,
             left: aftermath.left,
             assurance: Assurance::Claimed,

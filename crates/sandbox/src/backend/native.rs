@@ -21,6 +21,7 @@ use crate::linux::ends::Ends;
 use crate::linux::launch::{Launcher, PlanSteps, Started};
 use crate::linux::op::Op;
 use crate::linux::prepare::{User, base_steps, closing_steps, command_steps, plan_steps};
+use crate::linux::record::recording;
 use crate::linux::refusal::Refusals;
 use crate::linux::supervise::{Bounds, Process, watch};
 use crate::plan::{Entry, Network, Plan, base};
@@ -130,6 +131,10 @@ impl Backend for Native {
             let failed = |error| SandboxError::Step { step: Step::Gate, path: None, error };
             open(started.sockets()?).map_err(failed)?;
         }
+        let listener = match plan.recorded {
+            true => Some(started.listener()?),
+            false => None,
+        };
         let ours = ends.into_ours();
 
         let bounds = Bounds::of(plan, begun, (streams.leash, streams.gauge), &limits);
@@ -141,7 +146,8 @@ impl Backend for Native {
             status: None,
             refusals: profile.observe.then(|| Refusals::new(profile)),
         };
-        let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
+        let (watched, record) =
+            recording(listener, || watch(&mut process, ours, streams.observer, &bounds).map_err(failed))?;
         let Confined { mut started, cgroups, refusals, .. } = process;
         if let Some(mounts) = started.take_mounts() {
             launcher.bury(mounts);
@@ -166,6 +172,7 @@ impl Backend for Native {
             limits,
             exceeded,
             denied: refusals.map(Refusals::into_counts).unwrap_or_default(),
+            record,
             quarantined: aftermath.moved,
             left: aftermath.left,
             assurance: Assurance::Claimed,

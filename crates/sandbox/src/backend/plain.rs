@@ -71,6 +71,7 @@ pub(super) fn run(
         limits: BTreeMap::from(by_us),
         exceeded,
         denied: BTreeMap::new(),
+        record: None,
         quarantined: aftermath.moved,
         left: aftermath.left,
         assurance: Assurance::Claimed,

@@ -45,7 +45,7 @@ impl Backend for Seatbelt {
     }
 
     fn unsupported(&self) -> &'static [Part] {
-        &[Part::Hosts, Part::Image, Part::Observing, Part::Terminal]
+        &[Part::Hosts, Part::Image, Part::Observing, Part::Recording, Part::Terminal]
     }
 
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {

@@ -146,6 +146,10 @@ fn treatment(path: &Path, kind: Kind, in_git: bool, writable: bool, named: &[Pat
     if kind == Kind::Pipe && !writable && path.starts_with("/tmp") {
         return Some(Treatment::Hide);
     }
+    // The folder around it is not on the floor, or it would not be searched.
+    if !path.file_name().is_some_and(Floor::may_end_with) {
+        return None;
+    }
     let line = |direction| {
         Floor::denies_unless_named(path, direction, &named.iter().map(PathBuf::as_path))
             .map(|(entry, _)| entry.kind)

@@ -177,6 +177,18 @@ impl Started {
 
     /// Waits for the sockets of the gate, which are the first thing that process 1 sends.
     pub(crate) fn sockets(&self) -> Result<Sockets, SandboxError> {
+        let mut descriptors = self.receive(*b"sockets!", 2)?;
+        let dns = descriptors.remove(0);
+        Ok(Sockets { listeners: descriptors, dns })
+    }
+
+    /// Waits for the descriptor that tells of calls, which the command's process sends before it starts the command.
+    pub(crate) fn listener(&self) -> Result<OwnedFd, SandboxError> {
+        Ok(self.receive(*b"listener", 1)?.remove(0))
+    }
+
+    /// Waits for descriptors, at least so many, that come with this word.
+    fn receive(&self, expected: [u8; 8], least: usize) -> Result<Vec<OwnedFd>, SandboxError> {
         let mut word = [0; 8];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_SENT))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -194,10 +206,7 @@ impl Started {
             }
         }
         match received {
-            Ok(_) if word == *b"sockets!" && descriptors.len() > 1 => {
-                let dns = descriptors.remove(0);
-                Ok(Sockets { listeners: descriptors, dns })
-            }
+            Ok(_) if word == expected && descriptors.len() >= least => Ok(descriptors),
             // It ended before it could.
             Ok(_) | Err(_) => Err(self.set.failed(&self.steps)),
         }

@@ -11,6 +11,7 @@ pub(crate) mod launch;
 pub(crate) mod namespace;
 pub(crate) mod op;
 pub(crate) mod prepare;
+pub(crate) mod record;
 pub(crate) mod refusal;
 pub(crate) mod supervise;
 pub(crate) mod terminal;

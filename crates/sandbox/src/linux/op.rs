@@ -73,7 +73,7 @@ pub(crate) enum Op {
     NoNewPrivileges,
     /// A Landlock domain.
     Landlock { handled: u64, scoped: u64, rules: Vec<(CString, u64)> },
-    /// A seccomp filter. With `observe`, the descriptor that tells of refusals is sent over the control socket.
+    /// A seccomp filter. With `observe`, the descriptor that tells of calls is sent over the control socket.
     Seccomp { program: Vec<Instruction>, observe: bool },
     /// `execve`
     Execute(Execution),

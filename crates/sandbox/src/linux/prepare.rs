@@ -9,7 +9,7 @@ use super::kernel::{self, right};
 use super::op::{Execution, Op};
 use crate::error::SandboxError;
 use crate::plan::{Entry, Network, Plan, ProcessLimit, Resource, Rule};
-use crate::seccomp::{Architecture, Profile, program};
+use crate::seccomp::{Architecture, Profile, program, watching};
 use crate::spec::Access;
 use crate::step::Step;
 
@@ -119,6 +119,10 @@ pub(crate) fn command_steps(
     );
     ops.push(Op::Signals);
     ops.push(Op::Seccomp { program: program(profile, Architecture::HERE), observe: profile.observe });
+    if plan.recorded {
+        // Last, so that the first call that is told of is the command's own start.
+        ops.push(Op::Seccomp { program: watching(Architecture::HERE), observe: true });
+    }
     ops.push(Op::Execute(execution(&plan.program, &plan.arguments, &plan.environment)?));
     Ok(ops)
 }

@@ -10,7 +10,7 @@ use super::{Entry, Landlock, Network, Openings, Plan, ProcessLimit, Resource};
 use crate::error::SandboxError;
 use crate::host::{Found, Kind, Platform, Program, Role, Sensitive, Treatment, find, survey};
 use crate::seccomp::Profile;
-use crate::spec::{Access, Spec, default_limits};
+use crate::spec::{Access, Spec, Tree, default_limits};
 
 /// Everything about the machine that a plan depends on.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct Seen {
     sensitive: Vec<Sensitive>,
     /// Where the machine's list of name servers really is.
     resolver: Option<PathBuf>,
+    /// What was to be granted only where possible, and is not.
+    left_out: Vec<PathBuf>,
 }
 
 /// The folders that `*` mounts.
@@ -51,45 +53,69 @@ impl Seen {
         let mut trees = Vec::new();
         let mut sensitive = Vec::new();
         let mut followed = Vec::new();
-        for tree in &spec.trees {
-            let found = match find(&tree.path) {
-                Ok(found) => found,
-                Err(error) if spec.skip_missing && error.kind() == std::io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(SandboxError::Path { path: tree.path.clone(), error }),
+        let mut left_out = Vec::new();
+        let wanted = spec.trees.iter().map(|tree| (tree, true));
+        let possible = spec.possible.iter().map(|tree| (tree, false));
+        for (tree, is_needed) in wanted.chain(possible) {
+            let looked = match Looked::at(tree, spec) {
+                Ok(looked) => looked,
+                Err(SandboxError::Path { error, .. })
+                    if spec.skip_missing && error.kind() == std::io::ErrorKind::NotFound =>
+                {
+                    continue;
+                }
+                Err(error) if is_needed => return Err(error),
+                Err(_) => {
+                    left_out.push(tree.path.clone());
+                    continue;
+                }
             };
-            if found.real == Path::new("/") && tree.access.write {
-                return Err(SandboxError::Inexpressible {
-                    what: "writing to `/`: grant the folders below it".into(),
-                });
-            }
-            let direction = if tree.access.write { Direction::Write } else { Direction::Read };
-            let named = spec.named.iter().map(PathBuf::as_path);
-            if let Some((line, _)) = Floor::denies_unless_named(&found.real, direction, &named) {
-                let error = std::io::Error::other(format!(
-                    "it leads to `{}`, and `{}` ({}) is on the always-deny floor until it is named itself",
-                    found.real.display(),
-                    line.pattern,
-                    line.kind
-                ));
-                return Err(SandboxError::Path { path: tree.path.clone(), error });
-            }
-            if let Some(own) = OWN.iter().find(|own| found.real.starts_with(own)) {
-                let error = std::io::Error::other(format!("a sandbox has a `{own}` of its own"));
-                return Err(SandboxError::Path { path: tree.path.clone(), error });
-            }
-            sensitive.extend(survey(&found.real, tree.access.write, &spec.named)?);
-            followed.extend(found.links.iter().map(|(link, _)| (tree.path.clone(), link.clone())));
-            if found.real == Path::new("/") {
-                trees.extend(below_the_root()?.into_iter().map(|found| (found, tree.access)));
-                continue;
-            }
-            trees.push((found, tree.access));
+            sensitive.extend(looked.sensitive);
+            followed.extend(looked.links.into_iter().map(|link| (tree.path.clone(), link)));
+            trees.extend(looked.found.into_iter().map(|found| (found, tree.access)));
         }
         refuse_planted(&followed, &trees)?;
         let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary && spec.image.is_none());
         let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
         let resolver = find(Path::new(RESOLVER)).ok().map(|found| found.real);
-        Ok(Self { platform: platform.clone(), programs, trees, folders, sensitive, resolver })
+        Ok(Self { platform: platform.clone(), programs, trees, folders, sensitive, resolver, left_out })
+    }
+}
+
+/// What was seen of one tree.
+struct Looked {
+    found: Vec<Found>,
+    /// The links on the way to it.
+    links: Vec<PathBuf>,
+    sensitive: Vec<Sensitive>,
+}
+
+impl Looked {
+    fn at(tree: &Tree, spec: &Spec) -> Result<Self, SandboxError> {
+        let refused = |error| SandboxError::Path { path: tree.path.clone(), error };
+        let found = find(&tree.path).map_err(refused)?;
+        if found.real == Path::new("/") && tree.access.write {
+            return Err(SandboxError::Inexpressible {
+                what: "writing to `/`: grant the folders below it".into(),
+            });
+        }
+        let direction = if tree.access.write { Direction::Write } else { Direction::Read };
+        let named = spec.named.iter().map(PathBuf::as_path);
+        if let Some((line, _)) = Floor::denies_unless_named(&found.real, direction, &named) {
+            return Err(refused(std::io::Error::other(format!(
+                "it leads to `{}`, and `{}` ({}) is on the always-deny floor until it is named itself",
+                found.real.display(),
+                line.pattern,
+                line.kind
+            ))));
+        }
+        if let Some(own) = OWN.iter().find(|own| found.real.starts_with(own)) {
+            return Err(refused(std::io::Error::other(format!("a sandbox has a `{own}` of its own"))));
+        }
+        let sensitive = survey(&found.real, tree.access.write, &spec.named)?;
+        let links = found.links.iter().map(|(link, _)| link.clone()).collect();
+        let found = if found.real == Path::new("/") { below_the_root()? } else { vec![found] };
+        Ok(Self { found, links, sensitive })
     }
 }
 
@@ -126,6 +152,10 @@ impl Plan {
     ///
     /// The specification contradicts itself, as with a working directory that is not granted.
     pub fn new(spec: &Spec, seen: &Seen) -> Result<Self, SandboxError> {
+        if spec.record && spec.observe {
+            let what = "telling of refused calls and recording at once: the kernel tells one of them".into();
+            return Err(SandboxError::Inexpressible { what });
+        }
         let abroad = spec.image.is_some();
         let base = if abroad { Vec::new() } else { base(&seen.platform, spec.terminal) };
         let limits = with_defaults(&spec.limits, spec.service);
@@ -223,6 +253,8 @@ impl Plan {
             program,
             root,
             base,
+            recorded: spec.record,
+            left_out: seen.left_out.clone(),
             image: spec.image.clone(),
             assurance: spec.assurance,
             sensitive: seen.sensitive.clone(),

@@ -56,6 +56,9 @@ pub struct Plan {
     pub network: Network,
     /// Whether it gets a terminal of its own.
     pub terminal: bool,
+    /// Whether the report says which paths and addresses it named.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub recorded: bool,
     /// The image whose programs it runs, by digest; this machine's programs where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
@@ -63,6 +66,9 @@ pub struct Plan {
     pub assurance: Assurance,
     /// Trees in which new files on the floor are looked for afterwards.
     pub guarded: Vec<PathBuf>,
+    /// The trees that were to be granted only where possible, and are not.
+    #[serde(skip)]
+    pub left_out: Vec<PathBuf>,
     /// The limits that were asked for, without defaults.
     #[serde(skip)]
     pub(crate) asked: Limits,

@@ -10,10 +10,14 @@ mod name;
 mod oci;
 mod program;
 mod table;
+#[cfg(any(target_os = "linux", test))]
+mod watched;
 
 pub use oci::oci_seccomp;
 pub(crate) use program::refusal;
 pub use program::{Instruction, program};
+#[cfg(any(target_os = "linux", test))]
+pub(crate) use watched::{Act, Place, act, watching};
 
 use serde::{Deserialize, Serialize};
 

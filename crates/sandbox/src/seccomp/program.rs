@@ -59,6 +59,32 @@ pub fn program(profile: Profile, architecture: Architecture) -> Vec<Instruction>
     program
 }
 
+/// Makes a program that has calls told and refuses nothing: each by its number, and some only when an argument is not zero.
+pub(super) fn telling(architecture: Architecture, calls: &[(u32, Option<u8>)]) -> Vec<Instruction> {
+    let tell = ret(RET_USER_NOTIFICATION);
+    let mut program = vec![
+        load(ARCHITECTURE_AT),
+        // What is made for another processor is the confining filter's to end.
+        jump_if(JUMP_EQUAL, architecture.audit(), 1, 0),
+        allow(),
+        load(NUMBER_AT),
+    ];
+    for (number, unless_zero) in calls {
+        match unless_zero {
+            None => program.extend([jump_if(JUMP_EQUAL, *number, 0, 1), tell]),
+            Some(argument) => program.extend([
+                jump_if(JUMP_EQUAL, *number, 0, 4),
+                load_argument(*argument),
+                jump_if(JUMP_EQUAL, 0, 0, 1),
+                allow(),
+                tell,
+            ]),
+        }
+    }
+    program.push(allow());
+    program
+}
+
 /// Neighbouring numbers that are not simply allowed and share a verdict: the first, the last, and the verdict.
 type Exception = (u32, u32, Verdict);
 
@@ -406,6 +432,23 @@ mod tests {
             assert_eq!(refusal(observe, Architecture::X86_64, number, arguments), expected, "{number}");
         }
         assert_eq!(verdict(&program, 0x4000_0003, 1, [0; 6]), RET_KILL_PROCESS);
+    }
+
+    #[test]
+    fn a_watching_program_tells_of_its_calls_and_refuses_nothing() {
+        let program = super::super::watching(Architecture::X86_64);
+        let told = |number, arguments| verdict(&program, X86, number, arguments) == RET_USER_NOTIFICATION;
+        for number in [2, 4, 42, 59, 82, 257, 262, 322, 332, 439, 452] {
+            assert!(told(number, [0; 6]), "{number}");
+        }
+        // By this one the listener itself is handed out.
+        assert!(!told(46, [1; 6]));
+        assert!(told(44, [0, 0, 0, 0, 1, 16]) && !told(44, [0; 6]));
+        let quiet = (0..=LAST + 20).filter(|number| !told(*number, [1; 6]));
+        for number in quiet {
+            assert_eq!(verdict(&program, X86, number, [1; 6]), RET_ALLOW, "{number}");
+        }
+        assert_eq!(verdict(&program, 0x4000_0003, 2, [0; 6]), RET_ALLOW);
     }
 
     #[test]

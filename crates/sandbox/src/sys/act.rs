@@ -339,11 +339,23 @@ struct Filter {
 
 fn seccomp(program: &[crate::seccomp::Instruction], observe: bool) -> Result<(), isize> {
     const NEW_LISTENER: usize = 1 << 3;
+    // A signal does not break off a call that is being answered: programs do not expect that of opening a file.
+    const WAIT_KILLABLE: usize = 1 << 5;
     let Ok(length) = u16::try_from(program.len()) else { return Err(libc::EINVAL as isize) };
     let filter = Filter { length, instructions: program.as_ptr() };
-    let flags = if observe { NEW_LISTENER } else { 0 };
-    let mode = libc::SECCOMP_SET_MODE_FILTER as usize;
-    let listener = kernel(libc::SYS_seccomp, &[mode, flags, (&raw const filter) as usize])?;
+    let install = |flags: usize| {
+        let mode = libc::SECCOMP_SET_MODE_FILTER as usize;
+        kernel(libc::SYS_seccomp, &[mode, flags, (&raw const filter) as usize])
+    };
+    let listener = if observe {
+        match install(NEW_LISTENER | WAIT_KILLABLE) {
+            // Linux before 5.19.
+            Err(errno) if errno == libc::EINVAL as isize => install(NEW_LISTENER)?,
+            installed => installed?,
+        }
+    } else {
+        install(0)?
+    };
     if observe { send(*b"listener", &[listener as i32]) } else { Ok(()) }
 }
 

@@ -4,7 +4,7 @@ use ringfence::policy::Limits;
 use ringfence::sandbox::{Ending, LimitName, Report};
 
 /// Returns a sentence for each limit that ended the command or cut what it wrote.
-pub(super) fn sentences(report: &Report, limits: &Limits) -> Vec<String> {
+pub(in crate::commands) fn sentences(report: &Report, limits: &Limits) -> Vec<String> {
     let mut names = report.exceeded.clone();
     if report.ending == Ending::TimedOut && !names.contains(&LimitName::Wall) {
         names.push(LimitName::Wall);
