@@ -1,30 +1,44 @@
 //! `ringfence demo`
 
+mod live;
 mod scene;
+mod stage;
 mod tools;
 
 use std::io::Write;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
-use ringfence::policy::{NoFiles, Places, Toolbox, Variables};
-use ringfence::{Backends, HostFiles, MemoryAudit, Outcome, Refusal, Registry, Report, Run, declared_tool};
+use ringfence::Refusal;
+use ringfence::policy::Places;
 
+use self::live::Live;
+use self::scene::Scene;
+use self::stage::Stage;
 use crate::error::{CommandError, Exit};
-use crate::table::table;
+use crate::interrupt::first_signal;
+use crate::serving::DemoConsole;
 
 /// The policy that is played, also an example to start from.
 const POLICY: &str = include_str!("../../../../../examples/demo/ringfence.toml");
 
 /// Play a small agent through allowed and hostile calls
 ///
-/// Needs no services and no network: the calls run against a temporary workspace. Shows what was allowed, what was
-/// refused, and which line of policy decided.
+/// Needs no services and no network: the calls run against a temporary workspace and a store of their own. Shows what was allowed,
+/// what was refused, and which line of policy decided. On a terminal the console stays open over it until Ctrl-C.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
     /// Print the policy that is played
     #[arg(long)]
     policy_text: bool,
+    /// Keep the console open until Ctrl-C, also where there is no terminal
+    #[arg(long, conflicts_with = "leave")]
+    stay: bool,
+    /// End when all is played, also on a terminal
+    #[arg(long)]
+    leave: bool,
+    /// Be the process that dies in the middle of a payment
+    #[arg(long, hide = true, value_name = "DIR")]
+    dying: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &DemoArgs, out: &mut dyn Write) -> Result<Exit, CommandError> {
@@ -32,109 +46,82 @@ pub(crate) fn run(args: &DemoArgs, out: &mut dyn Write) -> Result<Exit, CommandE
         write!(out, "{POLICY}")?;
         return Ok(Exit::Done);
     }
-    let workspace = scene::Workspace::create().map_err(CommandError::Start)?;
     let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CommandError::Start)?;
-    let stage = Stage::new(workspace.path())?;
-    // One of the tools panics on purpose; the table says so, and a backtrace would only bury it.
-    std::panic::set_hook(Box::new(|_| {}));
-    let mut rows = Vec::new();
-    let mut surprises = 0;
-    for (number, step) in scene::steps(workspace.path()).into_iter().enumerate() {
-        let report = runtime.block_on(stage.play(&step));
-        let (verdict, why) = stage.verdict(&report);
-        if verdict != step.expected {
-            surprises += 1;
-        }
-        rows.push([(number + 1).to_string(), step.what.to_owned(), verdict.to_owned(), why]);
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(CommandError::Start)?;
+    if let Some(root) = &args.dying {
+        runtime.block_on(die(root))?;
+        return Ok(Exit::Failed);
     }
-    drop(std::panic::take_hook());
+    let scene = Scene::create(POLICY).map_err(CommandError::Start)?;
+    let exit = runtime.block_on(play(args, &scene, out));
+    runtime.shutdown_background();
+    exit
+}
+
+async fn die(root: &Path) -> Result<(), CommandError> {
+    let stage = Stage::new(&Scene::of(root.to_path_buf()), true).await?;
+    stage.pay_and_die(scene::pay(18)).await;
+    Ok(())
+}
+
+async fn play(args: &DemoArgs, scene: &Scene, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    let live = Live::new();
     writeln!(out, "An agent works in a workspace under the policy of examples/demo/ringfence.toml.\n")?;
-    write!(out, "{}", table(["#", "THE AGENT ASKS TO", "VERDICT", "DECIDED BY"], &rows))?;
-    let refused = rows.iter().filter(|row| row.get(2).is_some_and(|verdict| verdict == "refused")).count();
+    live.head(out)?;
+    let stage = Stage::new(scene, false).await?;
+    let steps = scene::steps(&scene.workspace());
+    let (mut refused, mut surprises) = (0, 0);
+    for (number, step) in (1..).zip(&steps) {
+        live.begin(out, number, steps.len(), step.what)?;
+        // One of the tools panics on purpose; the table says so, and a backtrace would only bury it.
+        std::panic::set_hook(Box::new(|_| {}));
+        let played = stage.play(step, scene).await;
+        drop(std::panic::take_hook());
+        let played = played?;
+        let no_sandbox = step.call.tool == "count" && played.1.starts_with("NOT_AVAILABLE");
+        surprises += usize::from(played.0 != step.expected && !no_sandbox);
+        refused += usize::from(played.0 == "refused");
+        live.end(out, number, step.what, &played)?;
+    }
+    let payments = tools::Ledger::count(&scene.ledger());
     writeln!(
         out,
-        "\n{} calls, {refused} refused, {} audit records, 1 payment made. `ringfence demo --policy-text` prints the policy.",
-        rows.len(),
-        stage.audit.records().len(),
+        "\n{} calls, {refused} refused, {payments} invoices paid, none of them twice. Every call is in the audit.",
+        steps.len(),
     )?;
-    if surprises > 0 || stage.payments() != 1 {
+    if surprises > 0 || payments != 2 {
         writeln!(out, "{surprises} calls came out otherwise than they should: please report this.")?;
         return Ok(Exit::Failed);
     }
+    let console = DemoConsole::start(&stage.store, &stage.place, &stage.live).await?;
+    let own = own_name();
+    let stays = args.stay || (live.is_watched && !args.leave);
+    if stays {
+        writeln!(out, "\nThe console, where people see this and decide: {}", console.link)?;
+    } else {
+        writeln!(out, "\nThe console is at {}; `{own} demo --stay` keeps it open.", console.url)?;
+    }
+    writeln!(out, "\nTo try next:")?;
+    writeln!(out, "  {own} explain PATH_NOT_REACHABLE    what a refusal means, and what to do")?;
+    writeln!(out, "  {own} run --read . -- ls -la        one command, with one folder and nothing else")?;
+    writeln!(out, "  {own} init                          fence a tool of your own")?;
+    if stays {
+        writeln!(
+            out,
+            "\nThe files of this demo are in {}. Ctrl-C ends it and removes them.",
+            scene.root().display()
+        )?;
+        out.flush()?;
+        first_signal().await.map_err(CommandError::Start)?;
+    }
+    console.stop().await;
     Ok(Exit::Done)
 }
 
-/// The registry under the demo's policy.
-struct Stage {
-    registry: Registry,
-    run: Run,
-    audit: Arc<MemoryAudit>,
-    maria: Arc<tools::Maria>,
-    ledger: tools::Ledger,
-}
-
-impl Stage {
-    fn new(workspace: &Path) -> Result<Self, CommandError> {
-        let input = |message: String| CommandError::Input { message, hint: None };
-        let variables = Variables { workspace: Some(workspace.to_path_buf()), ..Variables::default() };
-        let toolbox = Toolbox::from_toml(POLICY).map_err(|error| input(error.to_string()))?;
-        let (declarations, gaps) = toolbox.declarations(&variables, NoFiles);
-        if let Some(gap) = gaps.first() {
-            return Err(input(format!("tool `{}`: {}", gap.tool, gap.message)));
-        }
-        let personality = toolbox.personality.unwrap_or_default();
-        let personality = personality.expand(&variables).map_err(|error| input(error.to_string()))?;
-        let (audit, maria) = (Arc::new(MemoryAudit::default()), Arc::new(tools::Maria::default()));
-        let registry = Registry::builder()
-            .personality(personality)
-            .backends(
-                Backends::none()
-                    .files(HostFiles::new())
-                    .network(ringfence::egress::Client::builder().build())
-                    .secrets(Arc::new(tools::DemoSecrets)),
-            )
-            .audit(Arc::clone(&audit) as Arc<_>)
-            .approver(Arc::clone(&maria) as Arc<_>)
-            .build();
-        for declaration in declarations {
-            let tool = declared_tool(declaration).map_err(|error| input(error.to_string()))?;
-            registry.register_shared(&tool).map_err(|error| input(error.to_string()))?;
-        }
-        let ledger = tools::Ledger::default();
-        tools::register(&registry, &ledger).map_err(input)?;
-        let run = Run::builder("demo", "demo").proposed_by("agent").in_directory(workspace).start();
-        Ok(Self { registry, run, audit, maria, ledger })
-    }
-
-    async fn play(&self, step: &scene::Step) -> Report {
-        if step.approved_by_a_person {
-            self.maria.agree();
-        }
-        self.registry.call(&self.run, step.call.clone()).await
-    }
-
-    fn payments(&self) -> usize {
-        self.ledger.count()
-    }
-
-    /// Returns the verdict, and what decided it.
-    fn verdict(&self, report: &Report) -> (&'static str, String) {
-        match &report.outcome {
-            Outcome::Done(output) => ("allowed", first_words(output.text())),
-            Outcome::Refused(refusal) => {
-                ("refused", format!("{}{}", refusal.code, decided_by(&report.tool, refusal)))
-            }
-            Outcome::Failed(failure) if failure.code == ringfence::Code::ExecutionFailed => {
-                ("failed", first_words(&failure.message))
-            }
-            // The tool's code ran, and a handle refused what it tried.
-            Outcome::Failed(failure) => {
-                let refusal = Refusal::new(failure.code, failure.message.clone());
-                ("refused", format!("{}{}", failure.code, decided_by(&report.tool, &refusal)))
-            }
-        }
-    }
+/// Returns how this program is called here.
+fn own_name() -> String {
+    let own = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
+    if own.components().count() > 1 { own.display().to_string() } else { "ringfence".to_owned() }
 }
 
 /// Returns the line of policy that stands behind a refusal.

@@ -1,6 +1,7 @@
 //! The console beside the clients: where people look, who is let in first, and what stays when the policy is changed.
 
 mod browser;
+mod demo;
 mod library;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -15,6 +16,7 @@ use ringfence_store::Database;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::demo::DemoConsole;
 use self::library::Library;
 use super::log::tell;
 use super::open::{Opened, read};

@@ -1,0 +1,144 @@
+//! The registry under the demo's policy, over a real store.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use ringfence::{
+    ApprovalStore, ApproverToken, Backends, Call, Code, HostFiles, Outcome, PersonDecision, Proof, Refusal,
+    Registry, Report, RequestFilter, RequestState, Role, Run, SandboxLauncher, StoreApprover, Word,
+};
+use ringfence_server::console::Live;
+use ringfence_store::{Database, KeepRaw};
+
+use super::scene::{How, Scene, Step};
+use super::{decided_by, first_words, tools};
+use crate::error::CommandError;
+use crate::load::Place;
+use crate::sandbox::{BackendChoice, choose};
+use crate::store::{Opening, StoreName};
+
+/// The name of whoever is asked.
+const MARIA: &str = "maria";
+
+pub(super) struct Stage {
+    pub(super) place: Place,
+    pub(super) store: Arc<dyn Database>,
+    pub(super) live: Arc<Live>,
+    registry: Registry,
+    run: Run,
+}
+
+impl Stage {
+    /// Registers the tools. `dies` is for the process that shows what a crash leaves behind.
+    pub(super) async fn new(scene: &Scene, dies: bool) -> Result<Self, CommandError> {
+        let input = |message: String| CommandError::Input { message, hint: None };
+        let workspace = scene.workspace();
+        let place = Place { policy: scene.policy(), is_named: true, workspace: Some(workspace.clone()) };
+        let loaded = place.load()?.sound()?;
+        let store = StoreName::File(scene.store()).open(Opening::Make(KeepRaw::Always)).await?;
+        let live = Arc::new(Live::default());
+        let mut backends = Backends::none()
+            .files(HostFiles::new())
+            .network(ringfence::egress::Client::builder().build())
+            .secrets(Arc::new(tools::DemoSecrets));
+        // Without one a program is refused, and the table says so.
+        if let Ok(sandbox) = choose(BackendChoice::Auto, loaded.text()) {
+            backends = backends.launcher(Arc::new(SandboxLauncher::new(sandbox)));
+        }
+        let tools = loaded.tools()?;
+        let registry = Registry::builder()
+            .personality(loaded.personality)
+            .backends(backends)
+            .audit(Arc::clone(&store) as _)
+            .idempotency(Arc::clone(&store) as _)
+            .observer(Arc::clone(&live) as _)
+            .approver(Arc::new(StoreApprover::new(Arc::clone(&store) as _)))
+            .build();
+        for tool in &tools {
+            registry.register_shared(tool).map_err(|error| input(error.to_string()))?;
+        }
+        tools::register(&registry, tools::Ledger { path: scene.ledger(), dies }).map_err(input)?;
+        let run = Run::builder("demo", "demo").proposed_by("agent").in_directory(workspace).start();
+        Ok(Self { place, store, live, registry, run })
+    }
+
+    /// Plays a step and returns the verdict, and what decided it.
+    pub(super) async fn play(
+        &self,
+        step: &Step,
+        scene: &Scene,
+    ) -> Result<(&'static str, String), CommandError> {
+        if step.how != How::Dying {
+            return Ok(verdict(&self.made(step).await?));
+        }
+        self.agreed(&step.call).await?;
+        let ended = die(scene)?;
+        Ok(match ended.signal() {
+            Some(9) => ("died", "after the money had left".to_owned()),
+            _ => ("failed", format!("the other process did not die: {ended}")),
+        })
+    }
+
+    async fn made(&self, step: &Step) -> Result<Report, CommandError> {
+        if step.how == How::Agreed {
+            self.agreed(&step.call).await?;
+        }
+        Ok(self.registry.call(&self.run, step.call.clone()).await)
+    }
+
+    /// Makes the call, so that it is filed, and lets Maria agree to it.
+    async fn agreed(&self, call: &Call) -> Result<(), CommandError> {
+        let report = self.registry.call(&self.run, call.clone()).await;
+        if !matches!(&report.outcome, Outcome::Refused(refusal) if refusal.code == Code::ApprovalRequired) {
+            return Ok(());
+        }
+        let start = |why: String| CommandError::Start(std::io::Error::other(why));
+        let name = MARIA.parse().map_err(|_| start(format!("`{MARIA}` is no name")))?;
+        let by = Proof::Named(name);
+        if self.store.principal(&by).await?.is_none() {
+            let token = ApproverToken::generate().map_err(|why| start(why.to_string()))?;
+            let Proof::Named(name) = &by else { return Ok(()) };
+            self.store.add_approver(name, token.hash(), Role::Approver).await?;
+        }
+        let filter = RequestFilter { state: Some(RequestState::Open), ..RequestFilter::default() };
+        for filed in ApprovalStore::requests(&*self.store, &filter).await? {
+            let reason = "the demo's script says so".to_owned();
+            let decision =
+                PersonDecision { id: filed.id, by: by.clone(), word: Word::Approve, changed: None, reason };
+            self.store.decide(&decision).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes one call and dies in it.
+    pub(super) async fn pay_and_die(&self, call: Call) {
+        let _dead = self.registry.call(&self.run, call).await;
+    }
+}
+
+/// Starts this program again, which pays and dies.
+#[expect(clippy::disallowed_methods, reason = "it is this program, playing the part that dies")]
+fn die(scene: &Scene) -> Result<std::process::ExitStatus, CommandError> {
+    let own = std::env::current_exe().map_err(CommandError::Start)?;
+    let mut command = std::process::Command::new(own);
+    command.arg("demo").arg("--dying").arg(scene.root()).stdin(Stdio::null()).stdout(Stdio::null());
+    command.status().map_err(CommandError::Start)
+}
+
+fn verdict(report: &Report) -> (&'static str, String) {
+    match &report.outcome {
+        Outcome::Done(output) => ("allowed", first_words(output.text())),
+        Outcome::Refused(refusal) => {
+            ("refused", format!("{}{}", refusal.code, decided_by(&report.tool, refusal)))
+        }
+        Outcome::Failed(failure) if failure.code == Code::ExecutionFailed => {
+            ("failed", first_words(&failure.message))
+        }
+        // The tool's code ran, and a handle refused what it tried.
+        Outcome::Failed(failure) => {
+            let refusal = Refusal::new(failure.code, failure.message.clone());
+            ("refused", format!("{}{}", failure.code, decided_by(&report.tool, &refusal)))
+        }
+    }
+}
