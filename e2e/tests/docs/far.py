@@ -6,6 +6,7 @@ FOLDER holds `far.pem` and `far.key`; what was asked for is written to `far.log`
 SITE-PACKAGES, what is installed there is packed again, and served as the Python package index.
 """
 
+import functools
 import hashlib
 import http.server
 import io
@@ -27,6 +28,7 @@ def plain(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@functools.cache
 def wheel(name):
     """Packs what is installed under that name, and returns the name of the file and its bytes."""
     for info in PACKAGES.glob("*.dist-info"):

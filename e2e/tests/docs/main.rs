@@ -15,6 +15,7 @@ mod far;
 mod needs;
 mod order;
 mod page;
+mod piece;
 mod run;
 mod shown;
 mod step;

@@ -9,24 +9,26 @@
 //! | `file=PATH`, `append=PATH` | the block is written to that file, or added to it |
 //! | `check` | the block is a toolbox that `ringfence check` accepts |
 //! | `exit=N`, `exit.K=N` | the last command, or the one with that number, exits with N |
-//! | `background=TEXT` | the last command goes on to the end of the page; it has begun when it has printed TEXT |
+//! | `background=TEXT`, `background.K=TEXT` | that command goes on to the end of the page; it has begun when it has printed TEXT |
 //! | `capture=WORD` | what stands in place of WORD in what is printed is put in its place in later commands |
 //! | `output` | the block is what the block before prints; `…` stands for anything |
 //! | `within` | the same, with anything before and behind it |
+//! | `lines=COMMAND` | the lines of the block are printed in this order by that command, with others between them |
 //! | `picture` | the block is not what a command prints |
-//! | `excerpt=FILE` | the block is a piece of that file, which is compiled |
+//! | `excerpt=FILE` | the block is a piece of that file, which is compiled, or is an example |
 
 /// One order.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Order {
     Append(String),
-    Background(String),
+    Background { which: Option<usize>, until: String },
     Capture(String),
     Check,
     Excerpt(String),
     Exit { which: Option<usize>, code: i32 },
     File(String),
     Fixture(String),
+    Lines(String),
     Output,
     Picture,
     Within,
@@ -50,15 +52,21 @@ fn one(word: &str) -> Result<Order, String> {
         ("within", _) => Order::Within,
         (_, value) if value.is_empty() => return Err(unknown()),
         ("append", value) => Order::Append(value),
-        ("background", value) => Order::Background(value),
+        ("background", until) => Order::Background { which: None, until },
         ("capture", value) => Order::Capture(value),
         ("excerpt", value) => Order::Excerpt(value),
         ("exit", value) => Order::Exit { which: None, code: number(&value)? },
         ("file", value) => Order::File(value),
         ("fixture", value) => Order::Fixture(value),
+        ("lines", value) => Order::Lines(value),
         (key, value) => {
-            let which = key.strip_prefix("exit.").and_then(|which| which.parse().ok()).ok_or_else(unknown)?;
-            Order::Exit { which: Some(which), code: number(&value)? }
+            let (key, which) = key.split_once('.').ok_or_else(unknown)?;
+            let which = Some(which.parse().map_err(|_| unknown())?);
+            match key {
+                "background" => Order::Background { which, until: value },
+                "exit" => Order::Exit { which, code: number(&value)? },
+                _ => return Err(unknown()),
+            }
         }
     })
 }
@@ -79,10 +87,10 @@ fn words(text: &str) -> Vec<String> {
 
 #[test]
 fn orders_are_read() {
-    let read = |line| read(line).unwrap();
+    let read = |line: &str| read(line).unwrap();
     assert_eq!(
         read("<!-- docs-test: exit.2=3 background=\"listening on\" -->"),
-        Ok(vec![Order::Exit { which: Some(2), code: 3 }, Order::Background("listening on".to_owned())])
+        Ok(vec![Order::Exit { which: Some(2), code: 3 }, Order::Background { which: None, until: "listening on".to_owned() }])
     );
     assert_eq!(read("<!-- docs-test: fixture=clerk check -->"), Ok(vec![Order::Fixture("clerk".to_owned()), Order::Check]));
     for wrong in ["fixture", "exit=x", "exit.x=1", "skip", "file="] {

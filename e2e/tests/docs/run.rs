@@ -46,6 +46,10 @@ impl Session {
                 let done = self.world.run(&format!("fixture_{name}"));
                 must(done, 0).map(drop).map_err(|error| format!("fixture `{name}`: {error}"))
             }
+            Step::Lines { line, text, command } => {
+                let printed = must(self.world.run(command), 0).map_err(|error| format!("line {line}: {error}"))?;
+                shown::in_order(text, &printed).map_err(|error| format!("line {line}: {error}"))
+            }
             Step::Shown { line, text, whole, captures } => {
                 self.compare(text, &self.printed.clone(), *whole, captures).map_err(|error| format!("line {line}: {error}"))
             }

@@ -60,8 +60,10 @@ has_begun() {
   return 1
 }
 
+RUSTUP_TOOLCHAIN=$(sed -n 's/^channel = "\(.*\)"/\1/p' /home/ada/ringfence/rust-toolchain.toml)
+export RUSTUP_TOOLCHAIN
 unset RF_ROOT RF_PROGRAMS RF_CARGO RF_RUSTUP RF_PACKAGES RF_GUESTS
-export HOME=/home/ada USER=ada LOGNAME=ada LANG=C.UTF-8 CARGO_NET_OFFLINE=true
+export HOME=/home/ada USER=sam LOGNAME=sam LANG=C.UTF-8 CARGO_NET_OFFLINE=true
 export PATH=/home/ada/.local/bin:/home/ada/.cargo/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 cd
 source /home/ada/ringfence/e2e/tests/docs/fixture.sh

@@ -33,6 +33,18 @@ pub(crate) fn compare(
     Err(format!("the page shows\n{}\nand this was printed\n{}", indented(shown), indented(printed)))
 }
 
+/// Tells whether the lines are printed in this order, with others between them. Lines with `…` or a prompt do not count.
+pub(crate) fn in_order(shown: &str, printed: &str) -> Result<(), String> {
+    let mut rest = printed.lines().map(flat);
+    let counts = |line: &&str| !line.trim().is_empty() && !line.starts_with("$ ") && line.trim() != "…";
+    for line in shown.lines().filter(counts) {
+        if !rest.any(|one| one == flat(line)) {
+            return Err(format!("the page shows the line\n    {line}\nand this was printed\n{}", indented(printed)));
+        }
+    }
+    Ok(())
+}
+
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
@@ -87,7 +99,8 @@ fn is_like(pieces: &[Piece], text: &str, found: &mut BTreeMap<String, String>) -
             ends.into_iter().any(|at| text.get(at..).is_some_and(|left| is_like(rest, left, found)))
         }
         Piece::Capture(word) => {
-            let end = text.find(|letter: char| letter.is_whitespace() || "`\"',;:)".contains(letter)).unwrap_or(text.len());
+            let ends = |letter: char| letter.is_whitespace() || ("`\"',;:)".contains(letter) && !word.contains(letter));
+            let end = text.find(ends).unwrap_or(text.len());
             let (value, left) = text.split_at(end);
             let fits = !value.is_empty() && found.get(word).is_none_or(|known| known == value);
             // A word that was taken for another one is given back.
@@ -127,6 +140,8 @@ fn what_is_shown_is_compared() {
         assert_eq!(compare(shown, printed, true, &["ID".to_owned()]).is_ok(), alike, "{shown} ~ {printed}");
     }
     assert!(compare("b", "a b c", false, &[]).is_ok());
+    assert!(in_order("$ ls\n\nb  1\nd\n…\n", "a\nb 1\nc\nd\n").is_ok());
+    assert!(in_order("d\nb\n", "a\nb\nc\nd\n").is_err());
     let found = compare("… show ID", "go on with show 5f0c", true, &["ID".to_owned()]).unwrap();
     assert_eq!(found.get("ID").map(String::as_str), Some("5f0c"));
 }

@@ -3,9 +3,9 @@
 use std::process::Command;
 
 use crate::elsewhere;
-use crate::excerpt;
 use crate::order::Order;
 use crate::page::{Block, Part};
+use crate::piece;
 
 /// One step.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -14,6 +14,8 @@ pub(crate) enum Step {
     Command(Line),
     /// Something that a page needs: a function of `fixture.sh`.
     Fixture(String),
+    /// Lines that a command prints in this order.
+    Lines { line: usize, text: String, command: String },
     /// What the commands of the block before have printed.
     Shown { line: usize, text: String, whole: bool, captures: Vec<String> },
     /// A file that the page shows.
@@ -68,22 +70,25 @@ fn of_block(block: &Block) -> Result<Vec<Step>, String> {
     if let Some((path, appended)) = written {
         return Ok(vec![Step::Write { line, path, text, appended }]);
     }
+    let whole = block.orders.iter().find_map(|order| if let Order::Excerpt(file) = order { Some(file) } else { None });
+    if let Some(file) = whole {
+        return piece::is_in(file, &text).map(|()| Vec::new());
+    }
+    if let Some(command) = lines_of(block) {
+        return Ok(vec![Step::Lines { line, text, command }]);
+    }
     match block.language.as_str() {
         "sh" | "console" | "yaml" => commands(block, &captures),
         "text" if has(&Order::Picture) => Ok(Vec::new()),
         "text" if has(&Order::Output) => Ok(vec![Step::Shown { line, text, whole: true, captures }]),
         "text" if has(&Order::Within) => Ok(vec![Step::Shown { line, text, whole: false, captures }]),
         "toml" if has(&Order::Check) => Ok(vec![Step::Check { line, text }]),
-        "rust" => {
-            let file = block
-                .orders
-                .iter()
-                .find_map(|order| if let Order::Excerpt(file) = order { Some(file) } else { None })
-                .ok_or("no file is named that holds this and is compiled")?;
-            excerpt::is_in(file, &text).map(|()| Vec::new())
-        }
         other => Err(format!("nothing says what this block (`{other}`) is for: a file, an output, a toolbox, …")),
     }
+}
+
+fn lines_of(block: &Block) -> Option<String> {
+    block.orders.iter().find_map(|order| if let Order::Lines(command) = order { Some(command.clone()) } else { None })
 }
 
 fn commands(block: &Block, captures: &[String]) -> Result<Vec<Step>, String> {
@@ -96,14 +101,14 @@ fn commands(block: &Block, captures: &[String]) -> Result<Vec<Step>, String> {
     for order in &block.orders {
         let (which, line) = match order {
             Order::Exit { which, .. } => (which.unwrap_or(count), "exit"),
-            Order::Background(_) => (count, "background"),
+            Order::Background { which, .. } => (which.unwrap_or(count), "background"),
             Order::Capture(_) => continue,
             other => return Err(format!("{other:?} does not go with commands")),
         };
         let target = which.checked_sub(1).and_then(|at| lines.get_mut(at)).ok_or(format!("`{line}` names no command"))?;
         match order {
             Order::Exit { code, .. } => target.exit = *code,
-            Order::Background(text) => target.background = Some(text.clone()),
+            Order::Background { until, .. } => target.background = Some(until.clone()),
             _ => {}
         }
     }
