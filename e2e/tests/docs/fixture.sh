@@ -273,10 +273,15 @@ fixture_client_configuration() {
   fixture_configuration ~/.config/client/mcp.json && mkdir -p ~/fence
 }
 
-# The wrapped client is used once; what the server sends is to be accepted by a person.
+# The client is used once under the policy that the page shows, in its repository; what the server sends is for a person to accept.
 fixture_first_session() {
-  sed -i 's/^accept = "clean"/accept = "review"/' ~/fence/ringfence.toml && cp desk.toml ~/fence/ &&
-    fixture_client ~/.config/client/mcp.json
+  sed 's/^accept = "clean"/accept = "review"/' desk.toml >~/fence/ringfence.toml &&
+    (cd ~/notes && /usr/bin/python3 ~/ringfence/e2e/tests/docs/client.py ~/.config/client/mcp.json git)
+}
+
+# What the component needs is compiled already, by script/wasm-guests, in the same way.
+fixture_compiled() {
+  cp -a /home/.guests/rust target
 }
 
 # A toolbox called `tools.toml`.

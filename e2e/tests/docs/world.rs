@@ -48,7 +48,7 @@ impl World {
         if fixtures.contains(&"packages") {
             shell.env("RF_PACKAGES", needs::packages());
         }
-        if fixtures.contains(&"component") {
+        if fixtures.iter().any(|name| ["compiled", "component"].contains(name)) {
             shell.env("RF_GUESTS", needs::guests());
         }
         let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
