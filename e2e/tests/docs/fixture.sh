@@ -117,7 +117,7 @@ fixture_wider() {
 
 # What was agreed to is on `origin/main`.
 fixture_merged() {
-  git add . && git commit -q -m "Agree" && git update-ref refs/remotes/origin/main HEAD
+  git add . && (git diff --cached --quiet || git commit -q -m "Agree") && git update-ref refs/remotes/origin/main HEAD
 }
 
 # A package with one tool that does what it declares.
@@ -301,4 +301,11 @@ fixture_readme() {
   echo '{"id": 1, "tool": "read_file", "want": {"read": "notes.txt"}}' >questions.jsonl &&
     (fixture_tools && cp tools.json ~/clone/) && (fixture_crate && cp -r Cargo.toml Cargo.lock ~/clone/ && cp src/lib.rs ~/clone/src/) &&
     rm -f src/main.rs && git init -q -b main . && git config user.email ada@example.org && git config user.name Ada
+}
+
+# An editor's list of servers.
+fixture_vscode() {
+  fixture_folder && mkdir .vscode && cat >.vscode/mcp.json <<JSON
+{ "servers": { "time": { "type": "stdio", "command": "uvx", "args": ["mcp-server-time"] } } }
+JSON
 }

@@ -88,9 +88,13 @@ fn unknown(words: &[&str], reference: &str, lint: &str) -> Option<String> {
     let mut title = "## ringfence".to_owned();
     let mut help = global.clone();
     let mut is_open = true;
+    let mut is_value = false;
     for word in words {
         if *word == "--" {
             break;
+        }
+        if std::mem::take(&mut is_value) {
+            continue;
         }
         if let Some(flag) = word.strip_prefix("--") {
             let flag = format!("--{}", flag.split('=').next().unwrap_or_default().trim_end_matches([',', '.', ')']));
@@ -98,6 +102,8 @@ fn unknown(words: &[&str], reference: &str, lint: &str) -> Option<String> {
             if !knows(&help) && !knows(&global) {
                 return Some(format!("`{title}` has no `{flag}`"));
             }
+            let takes = format!("{flag} <");
+            is_value = !word.contains('=') && (help.contains(&takes) || global.contains(&takes));
         } else if is_open && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-') {
             if *word == "lint" {
                 (title, help) = ("## ringfence lint".to_owned(), lint.to_owned());

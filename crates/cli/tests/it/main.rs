@@ -14,6 +14,7 @@ mod check;
 mod clean;
 mod corpora;
 mod demo;
+mod format;
 mod guarantees;
 mod held;
 mod idempotency;
