@@ -7,10 +7,11 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// The program under test. These files also test the program that brings an engine for components.
-const BINARY: &str = match option_env!("CARGO_BIN_EXE_ringfence") {
-    Some(ringfence) => ringfence,
-    None => env!("CARGO_BIN_EXE_ringfence-components"),
-};
+const BINARY: &str =
+    match (option_env!("CARGO_BIN_EXE_ringfence"), option_env!("CARGO_BIN_EXE_ringfence-components")) {
+        (Some(binary), _) | (None, Some(binary)) => binary,
+        (None, None) => panic!("cargo names the program under test"),
+    };
 
 /// A temporary workspace.
 pub(crate) struct Bench(TempDir);

@@ -3,8 +3,14 @@
 use crate::bench::Bench;
 
 #[test]
+#[expect(clippy::string_slice, reason = "what was found is at a character")]
 fn plays_allowed_and_hostile_calls() {
-    insta::assert_snapshot!(Bench::new().ringfence(&["demo"]), @"
+    let said = Bench::new().ringfence(&["demo"]);
+    // Another console may have the usual port.
+    let at = said.find("http://127.0.0.1:").expect("the console has an address") + "http://127.0.0.1:".len();
+    let port: String = said[at..].chars().take_while(char::is_ascii_digit).collect();
+    let said = said.replace(&port, "[PORT]").replace(env!("CARGO_BIN_EXE_ringfence"), "[RINGFENCE]");
+    insta::assert_snapshot!(said, @"
     An agent works in a workspace under the policy of examples/demo/ringfence.toml.
 
     #   THE AGENT ASKS TO                   VERDICT  DECIDED BY
@@ -20,16 +26,27 @@ fn plays_allowed_and_hostile_calls() {
     10  write it a third time               refused  CONSTRAINT_VIOLATED line 34 constraints
     11  fetch the cloud's metadata          refused  HOST_NOT_ALLOWED line 5 network
     12  the same, spelled 0xa9fea9fe        refused  HOST_NOT_ALLOWED line 5 network
-    13  post to evil.example                refused  HOST_NOT_ALLOWED line 5 network
+    13  send notes to evil.example          refused  HOST_NOT_ALLOWED line 5 network
     14  use the weather key                 allowed  sunny (asked with a key of 13 characters)
     15  use the payment key instead         refused  SECRET_NOT_DECLARED line 7 secrets
-    16  search with --pre=sh                refused  NOT_AVAILABLE (no sandbox is wired, so no process starts)
-    17  crash the agent                     failed   the tool panicked: boom
-    18  pay an invoice                      refused  APPROVAL_REQUIRED line 9 approvals.financial
-    19  pay it, after Maria agreed          allowed  payment 1 made
-    20  pay it once more                    allowed  payment 1 made
+    16  let a program count its words       allowed  5 notes.txt
+    17  let it count /etc/passwd            refused  PATH_NOT_REACHABLE line 6 fs_reach.read
+    18  call a tool with a poisoned text    refused  TOOL_QUARANTINED
+    19  crash a tool                        failed   the tool panicked: boom
+    20  pay an invoice                      refused  APPROVAL_REQUIRED line 9 approvals.financial
+    21  pay it, after Maria agreed          allowed  invoice 17 is paid
+    22  pay it once more                    allowed  invoice 17 is paid
+    23  pay another, and die on the way     died     after the money had left
+    24  pay that one again                  refused  OUTCOME_UNKNOWN
 
-    20 calls, 13 refused, 20 audit records, 1 payment made. `ringfence demo --policy-text` prints the policy.
+    24 calls, 15 refused, 2 invoices paid, none of them twice. Every call is in the audit.
+
+    The console is at http://127.0.0.1:[PORT]/; `[RINGFENCE] demo --stay` keeps it open.
+
+    To try next:
+      [RINGFENCE] explain PATH_NOT_REACHABLE    what a refusal means, and what to do
+      [RINGFENCE] run --read . -- ls -la        one command, with one folder and nothing else
+      [RINGFENCE] init                          fence a tool of your own
     exit 0
     ");
 }
@@ -42,4 +59,38 @@ fn its_policy_is_a_sound_toolbox() {
     ringfence.toml: 4 tools fit
     exit 0
     ");
+}
+
+#[test]
+fn the_console_stays_open_over_it_until_it_is_told_to_end() {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    let bench = Bench::new();
+    let mut child = crate::bench::command(&bench.path())
+        .args(["demo", "--stay"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (mut address, mut folder) = (None, None);
+    for line in lines {
+        let line = line.unwrap();
+        address = address.or_else(|| Some(line.split_once("http://")?.1.split('/').next()?.to_owned()));
+        folder = folder.or_else(|| {
+            Some(line.strip_prefix("The files of this demo are in ")?.split(". Ctrl").next()?.to_owned())
+        });
+        if folder.is_some() {
+            break;
+        }
+    }
+    let (address, folder) = (address.unwrap(), folder.unwrap());
+    assert!(std::path::Path::new(&folder).join("store/demo.db").exists());
+    let mut page = std::net::TcpStream::connect(&address).unwrap();
+    write!(page, "GET /login HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut said = String::new();
+    page.read_to_string(&mut said).unwrap();
+    assert!(said.starts_with("HTTP/1.1 200"), "{said}");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)
+        .unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(!std::path::Path::new(&folder).exists(), "{folder} is left");
 }

@@ -78,8 +78,9 @@ async fn play(args: &DemoArgs, scene: &Scene, out: &mut dyn Write) -> Result<Exi
         let played = stage.play(step, scene).await;
         drop(std::panic::take_hook());
         let played = played?;
-        let no_sandbox = step.call.tool == "count" && played.1.starts_with("NOT_AVAILABLE");
-        surprises += usize::from(played.0 != step.expected && !no_sandbox);
+        // A machine without a sandbox starts no program, and says so.
+        let is_right = played.0 == step.expected || played.1.starts_with("NOT_AVAILABLE");
+        surprises += usize::from(!is_right);
         refused += usize::from(played.0 == "refused");
         live.end(out, number, step.what, &played)?;
     }

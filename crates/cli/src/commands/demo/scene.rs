@@ -22,7 +22,7 @@ pub(super) struct Step {
     pub(super) what: &'static str,
     pub(super) call: Call,
     pub(super) how: How,
-    /// The verdict; where a machine has no sandbox, a program is refused instead.
+    /// The verdict.
     pub(super) expected: &'static str,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn steps(workspace: &Path) -> Vec<Step> {
         step("use the weather key", "weather", json!({"secret": "WEATHER_API_KEY"}), "allowed"),
         step("use the payment key instead", "weather", json!({"secret": "STRIPE_KEY"}), "refused"),
         step("let a program count its words", "count", read("notes.txt"), "allowed"),
-        step("let it count /etc/passwd", "count", read("/etc/passwd"), "failed"),
+        step("let it count /etc/passwd", "count", read("/etc/passwd"), "refused"),
         step("call a tool with a poisoned text", "helper", json!({}), "refused"),
         step("crash a tool", "crash", json!({}), "failed"),
         paid("pay an invoice", pay(17), How::Plain, "refused"),
