@@ -309,3 +309,11 @@ fixture_vscode() {
 { "servers": { "time": { "type": "stdio", "command": "uvx", "args": ["mcp-server-time"] } } }
 JSON
 }
+
+# The log of a client that starts a server without any grant, which needs one: it does not come up.
+fixture_complaint() {
+  cat >needy.json <<'JSON'
+{ "mcpServers": { "git": { "command": "ringfence", "args": ["wrap", "--accept", "clean", "--", "uvx", "mcp-server-git"] } } }
+JSON
+  ! /usr/bin/python3 ~/ringfence/e2e/tests/docs/client.py needy.json 2>&1
+}

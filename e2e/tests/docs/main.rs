@@ -9,6 +9,7 @@
 
 #![cfg(test)]
 
+mod command;
 mod elsewhere;
 mod excerpt;
 mod far;
@@ -41,7 +42,13 @@ fn pages() -> Vec<String> {
         std::fs::read_dir(root().join(folder)).unwrap().map(|one| one.unwrap().path()).collect()
     };
     found.extend(below("docs/guides").iter().map(|path| relative(path)));
-    found.extend(below("examples").iter().map(|path| path.join("README.md")).filter(|path| path.is_file()).map(|path| relative(&path)));
+    found.extend(
+        below("examples")
+            .iter()
+            .map(|path| path.join("README.md"))
+            .filter(|path| path.is_file())
+            .map(|path| relative(&path)),
+    );
     found.retain(|name| Path::new(name).extension().is_some_and(|end| end == "md"));
     found.sort();
     found

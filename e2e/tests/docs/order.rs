@@ -12,7 +12,7 @@
 //! | `background=TEXT`, `background.K=TEXT` | that command goes on to the end of the page; it has begun when it has printed TEXT |
 //! | `capture=WORD` | what stands in place of WORD in what is printed is put in its place in later commands |
 //! | `output` | the block is what the block before prints; `…` stands for anything |
-//! | `within` | the same, with anything before and behind it |
+//! | `within`, `within=COMMAND` | the same, or what that command prints, with anything before and behind it |
 //! | `lines=COMMAND` | the lines of the block are printed in this order by that command, with others between them |
 //! | `picture` | the block is not what a command prints |
 //! | `excerpt=FILE` | the block is a piece of that file, which is compiled, or is an example |
@@ -31,13 +31,15 @@ pub(crate) enum Order {
     Lines(String),
     Output,
     Picture,
-    Within,
+    Within(Option<String>),
 }
 
 /// Reads a line; `None` where it is no comment of ours.
 pub(crate) fn read(line: &str) -> Option<Result<Vec<Order>, String>> {
     let inner = line.trim().strip_prefix("<!-- docs-test:")?;
-    let Some(inner) = inner.strip_suffix("-->") else { return Some(Err("the comment does not end on its line".to_owned())) };
+    let Some(inner) = inner.strip_suffix("-->") else {
+        return Some(Err("the comment does not end on its line".to_owned()));
+    };
     Some(words(inner).iter().map(|word| one(word)).collect())
 }
 
@@ -49,7 +51,7 @@ fn one(word: &str) -> Result<Order, String> {
         ("check", _) => Order::Check,
         ("output", _) => Order::Output,
         ("picture", _) => Order::Picture,
-        ("within", _) => Order::Within,
+        ("within", command) => Order::Within(Some(command).filter(|command| !command.is_empty())),
         (_, value) if value.is_empty() => return Err(unknown()),
         ("append", value) => Order::Append(value),
         ("background", until) => Order::Background { which: None, until },
@@ -90,9 +92,15 @@ fn orders_are_read() {
     let read = |line: &str| read(line).unwrap();
     assert_eq!(
         read("<!-- docs-test: exit.2=3 background=\"listening on\" -->"),
-        Ok(vec![Order::Exit { which: Some(2), code: 3 }, Order::Background { which: None, until: "listening on".to_owned() }])
+        Ok(vec![
+            Order::Exit { which: Some(2), code: 3 },
+            Order::Background { which: None, until: "listening on".to_owned() }
+        ])
     );
-    assert_eq!(read("<!-- docs-test: fixture=clerk check -->"), Ok(vec![Order::Fixture("clerk".to_owned()), Order::Check]));
+    assert_eq!(
+        read("<!-- docs-test: fixture=clerk check -->"),
+        Ok(vec![Order::Fixture("clerk".to_owned()), Order::Check])
+    );
     for wrong in ["fixture", "exit=x", "exit.x=1", "skip", "file="] {
         assert!(read(&format!("<!-- docs-test: {wrong} -->")).is_err(), "{wrong}");
     }

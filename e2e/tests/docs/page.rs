@@ -19,6 +19,15 @@ pub(crate) struct Block {
     pub(crate) orders: Vec<Order>,
 }
 
+impl Block {
+    /// The words whose places in what is printed are remembered.
+    pub(crate) fn captures(&self) -> impl Iterator<Item = &str> {
+        self.orders
+            .iter()
+            .filter_map(|order| if let Order::Capture(word) = order { Some(word.as_str()) } else { None })
+    }
+}
+
 /// Reads a page. What is wrong with it comes with the line.
 pub(crate) fn read(text: &str) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
@@ -33,7 +42,8 @@ pub(crate) fn read(text: &str) -> Result<Vec<Part>, String> {
             if line.trim() == fence {
                 parts.push(Part::Block(block));
             } else {
-                let cut = line.char_indices().take_while(|(at, letter)| *at < indent && *letter == ' ').count();
+                let cut =
+                    line.char_indices().take_while(|(at, letter)| *at < indent && *letter == ' ').count();
                 block.text.push_str(line.get(cut..).unwrap_or_default());
                 block.text.push('\n');
                 open = Some((indent, fence, block));
@@ -53,7 +63,8 @@ pub(crate) fn read(text: &str) -> Result<Vec<Part>, String> {
         } else if shifted.starts_with("```") {
             let fence: String = shifted.chars().take_while(|letter| *letter == '`').collect();
             let language = shifted.trim_start_matches('`').trim().to_owned();
-            let block = Block { line: index + 2, language, text: String::new(), orders: std::mem::take(&mut orders) };
+            let block =
+                Block { line: index + 2, language, text: String::new(), orders: std::mem::take(&mut orders) };
             open = Some((indent, fence, block));
         } else {
             if !shifted.is_empty() && !orders.is_empty() {
@@ -63,7 +74,8 @@ pub(crate) fn read(text: &str) -> Result<Vec<Part>, String> {
                 return Err(place("a block without a fence: nothing says what it is".to_owned()));
             }
             if indent == 0 && !shifted.is_empty() {
-                let numbered = shifted.trim_start_matches(|letter: char| letter.is_ascii_digit()).starts_with(". ");
+                let numbered =
+                    shifted.trim_start_matches(|letter: char| letter.is_ascii_digit()).starts_with(". ");
                 in_list = shifted.starts_with("- ") || shifted.starts_with("* ") || numbered;
             }
         }
@@ -88,7 +100,9 @@ fn blocks_and_orders_are_found() {
         block(17, "text", "c\n", Vec::new()),
     ];
     assert_eq!(read(page).unwrap(), expected);
-    for wrong in ["```sh\na\n", "<!-- docs-test: exit=3 -->\ntext\n", "text\n\n    ls\n", "<!-- docs-test: what -->\n"] {
+    for wrong in
+        ["```sh\na\n", "<!-- docs-test: exit=3 -->\ntext\n", "text\n\n    ls\n", "<!-- docs-test: what -->\n"]
+    {
         assert!(read(wrong).is_err(), "{wrong}");
     }
 }

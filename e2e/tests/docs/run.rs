@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::step::{Line, Step};
+use crate::command::Line;
+use crate::step::Step;
 use crate::world::World;
 use crate::{page, root, shown, step};
 
@@ -19,9 +20,12 @@ pub(crate) fn page(name: &str) -> Result<(), String> {
     if steps.is_empty() {
         return Ok(());
     }
-    let fixtures: Vec<&str> =
-        steps.iter().filter_map(|step| if let Step::Fixture(name) = step { Some(name.as_str()) } else { None }).collect();
-    let mut session = Session { world: World::new(&fixtures), printed: String::new(), known: BTreeMap::new() };
+    let fixtures: Vec<&str> = steps
+        .iter()
+        .filter_map(|step| if let Step::Fixture(name) = step { Some(name.as_str()) } else { None })
+        .collect();
+    let mut session =
+        Session { world: World::new(&fixtures), printed: String::new(), known: BTreeMap::new() };
     let count = steps.len();
     for step in steps {
         session.step(&step).map_err(place)?;
@@ -47,21 +51,30 @@ impl Session {
                 must(done, 0).map(drop).map_err(|error| format!("fixture `{name}`: {error}"))
             }
             Step::Lines { line, text, command } => {
-                let printed = must(self.world.run(command), 0).map_err(|error| format!("line {line}: {error}"))?;
+                let printed =
+                    must(self.world.run(command), 0).map_err(|error| format!("line {line}: {error}"))?;
                 shown::in_order(text, &printed).map_err(|error| format!("line {line}: {error}"))
             }
-            Step::Shown { line, text, whole, captures } => {
-                self.compare(text, &self.printed.clone(), *whole, captures).map_err(|error| format!("line {line}: {error}"))
+            Step::Shown { line, text, from, whole, captures } => {
+                let place = |error| format!("line {line}: {error}");
+                let printed = match from {
+                    Some(command) => must(self.world.run(command), 0).map_err(place)?,
+                    None => self.printed.clone(),
+                };
+                self.compare(text, &printed, *whole, captures).map_err(place)
             }
             Step::Write { line, path, text, appended } => {
                 let file = self.world.put(&self.filled(text));
                 let arrow = if *appended { ">>" } else { ">" };
-                let done = self.world.run(&format!("mkdir -p \"$(dirname {path})\" && cat {file} {arrow}{path}"));
+                let done =
+                    self.world.run(&format!("mkdir -p \"$(dirname {path})\" && cat {file} {arrow}{path}"));
                 must(done, 0).map(drop).map_err(|error| format!("line {line}: `{path}`: {error}"))
             }
             Step::Check { line, text } => {
                 let file = self.world.put(text);
-                let script = format!("(folder=$(mktemp -d) && cp {file} $folder/ringfence.toml && cd $folder && ringfence check)");
+                let script = format!(
+                    "(folder=$(mktemp -d) && cp {file} $folder/ringfence.toml && cd $folder && ringfence check)"
+                );
                 must(self.world.run(&script), 0).map(drop).map_err(|error| format!("line {line}: {error}"))
             }
         }

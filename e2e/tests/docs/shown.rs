@@ -39,7 +39,10 @@ pub(crate) fn in_order(shown: &str, printed: &str) -> Result<(), String> {
     let counts = |line: &&str| !line.trim().is_empty() && !line.starts_with("$ ") && line.trim() != "…";
     for line in shown.lines().filter(counts) {
         if !rest.any(|one| one == flat(line)) {
-            return Err(format!("the page shows the line\n    {line}\nand this was printed\n{}", indented(printed)));
+            return Err(format!(
+                "the page shows the line\n    {line}\nand this was printed\n{}",
+                indented(printed)
+            ));
         }
     }
     Ok(())
@@ -85,21 +88,26 @@ const TIME: &str = "0000-00-00T00:00:00Z";
 
 /// Whether a time in UTC stands at the beginning.
 fn is_time(text: &str) -> bool {
-    let like = |(letter, form): (char, char)| if form == '0' { letter.is_ascii_digit() } else { letter == form };
+    let like =
+        |(letter, form): (char, char)| if form == '0' { letter.is_ascii_digit() } else { letter == form };
     text.chars().count() >= TIME.len() && text.chars().zip(TIME.chars()).all(like)
 }
 
 fn is_like(pieces: &[Piece], text: &str, found: &mut BTreeMap<String, String>) -> bool {
     let Some((piece, rest)) = pieces.split_first() else { return text.is_empty() };
     match piece {
-        Piece::Text(wanted) => text.strip_prefix(wanted.as_str()).is_some_and(|left| is_like(rest, left, found)),
+        Piece::Text(wanted) => {
+            text.strip_prefix(wanted.as_str()).is_some_and(|left| is_like(rest, left, found))
+        }
         Piece::Time => is_time(text) && text.get(TIME.len()..).is_some_and(|left| is_like(rest, left, found)),
         Piece::Any => {
             let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
             ends.into_iter().any(|at| text.get(at..).is_some_and(|left| is_like(rest, left, found)))
         }
         Piece::Capture(word) => {
-            let ends = |letter: char| letter.is_whitespace() || ("`\"',;:)".contains(letter) && !word.contains(letter));
+            let ends = |letter: char| {
+                letter.is_whitespace() || ("`\"',;:)".contains(letter) && !word.contains(letter))
+            };
             let end = text.find(ends).unwrap_or(text.len());
             let (value, left) = text.split_at(end);
             let fits = !value.is_empty() && found.get(word).is_none_or(|known| known == value);

@@ -1,7 +1,6 @@
 //! The steps of a page: what is done, and what must come of it.
 
-use std::process::Command;
-
+use crate::command::{self, Line};
 use crate::elsewhere;
 use crate::order::Order;
 use crate::page::{Block, Part};
@@ -16,27 +15,12 @@ pub(crate) enum Step {
     Fixture(String),
     /// Lines that a command prints in this order.
     Lines { line: usize, text: String, command: String },
-    /// What the commands of the block before have printed.
-    Shown { line: usize, text: String, whole: bool, captures: Vec<String> },
+    /// What a command, or else those of the block before, have printed.
+    Shown { line: usize, text: String, from: Option<String>, whole: bool, captures: Vec<String> },
     /// A file that the page shows.
     Write { line: usize, path: String, text: String, appended: bool },
     /// A toolbox that the page shows.
     Check { line: usize, text: String },
-}
-
-/// A command with what must come of it.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Line {
-    pub(crate) line: usize,
-    pub(crate) text: String,
-    pub(crate) exit: i32,
-    /// What it prints when it has begun, where it goes on to the end of the page.
-    pub(crate) background: Option<String>,
-    /// What the page shows below it.
-    pub(crate) shown: Option<String>,
-    /// Whether it is the first of its block.
-    pub(crate) first: bool,
-    pub(crate) captures: Vec<String>,
 }
 
 /// Turns a page into steps.
@@ -55,135 +39,39 @@ pub(crate) fn steps(parts: &[Part]) -> Result<Vec<Step>, String> {
 }
 
 fn of_block(block: &Block) -> Result<Vec<Step>, String> {
-    let has = |order: &Order| block.orders.contains(order);
     let (line, text) = (block.line, block.text.clone());
-    let captures: Vec<String> = block
-        .orders
-        .iter()
-        .filter_map(|order| if let Order::Capture(word) = order { Some(word.clone()) } else { None })
-        .collect();
-    let written = block.orders.iter().find_map(|order| match order {
-        Order::File(path) => Some((path.clone(), false)),
-        Order::Append(path) => Some((path.clone(), true)),
-        _ => None,
-    });
-    if let Some((path, appended)) = written {
-        return Ok(vec![Step::Write { line, path, text, appended }]);
-    }
-    let whole = block.orders.iter().find_map(|order| if let Order::Excerpt(file) = order { Some(file) } else { None });
-    if let Some(file) = whole {
-        return piece::is_in(file, &text).map(|()| Vec::new());
-    }
-    if let Some(command) = lines_of(block) {
-        return Ok(vec![Step::Lines { line, text, command }]);
+    let captures = || block.captures().map(str::to_owned).collect::<Vec<_>>();
+    for order in &block.orders {
+        let step = match (order, block.language.as_str()) {
+            (Order::Append(path), _) => Step::Write { line, path: path.clone(), text, appended: true },
+            (Order::Check, "toml") => Step::Check { line, text },
+            (Order::Excerpt(file), _) => return piece::is_in(file, &text).map(|()| Vec::new()),
+            (Order::File(path), _) => Step::Write { line, path: path.clone(), text, appended: false },
+            (Order::Lines(command), "text") => Step::Lines { line, text, command: command.clone() },
+            (Order::Output, "text") => {
+                Step::Shown { line, text, from: None, whole: true, captures: captures() }
+            }
+            (Order::Picture, "text") => return Ok(Vec::new()),
+            (Order::Within(from), "text") => {
+                Step::Shown { line, text, from: from.clone(), whole: false, captures: captures() }
+            }
+            (Order::Background { .. } | Order::Capture(_) | Order::Exit { .. } | Order::Fixture(_), _) => {
+                continue;
+            }
+            (order, language) => return Err(format!("{order:?} does not go with a block of `{language}`")),
+        };
+        return Ok(vec![step]);
     }
     match block.language.as_str() {
-        "sh" | "console" | "yaml" => commands(block, &captures),
-        "text" if has(&Order::Picture) => Ok(Vec::new()),
-        "text" if has(&Order::Output) => Ok(vec![Step::Shown { line, text, whole: true, captures }]),
-        "text" if has(&Order::Within) => Ok(vec![Step::Shown { line, text, whole: false, captures }]),
-        "toml" if has(&Order::Check) => Ok(vec![Step::Check { line, text }]),
-        other => Err(format!("nothing says what this block (`{other}`) is for: a file, an output, a toolbox, …")),
-    }
-}
-
-fn lines_of(block: &Block) -> Option<String> {
-    block.orders.iter().find_map(|order| if let Order::Lines(command) = order { Some(command.clone()) } else { None })
-}
-
-fn commands(block: &Block, captures: &[String]) -> Result<Vec<Step>, String> {
-    let mut lines = match block.language.as_str() {
-        "console" => console(block)?,
-        "yaml" => yaml(block)?,
-        _ => plain(block)?,
-    };
-    let count = lines.len();
-    for order in &block.orders {
-        let (which, line) = match order {
-            Order::Exit { which, .. } => (which.unwrap_or(count), "exit"),
-            Order::Background { which, .. } => (which.unwrap_or(count), "background"),
-            Order::Capture(_) => continue,
-            other => return Err(format!("{other:?} does not go with commands")),
-        };
-        let target = which.checked_sub(1).and_then(|at| lines.get_mut(at)).ok_or(format!("`{line}` names no command"))?;
-        match order {
-            Order::Exit { code, .. } => target.exit = *code,
-            Order::Background { until, .. } => target.background = Some(until.clone()),
-            _ => {}
+        "sh" | "console" | "yaml" => {
+            let lines = command::lines(block)?.into_iter().filter(|line| !elsewhere::runs(&line.text));
+            let first = |(index, line)| Step::Command(Line { first: index == 0, ..line });
+            Ok(lines.enumerate().map(first).collect())
+        }
+        other => {
+            Err(format!("nothing says what this block (`{other}`) is for: a file, an output, a toolbox, …"))
         }
     }
-    for line in &mut lines {
-        line.captures = captures.to_vec();
-    }
-    lines.retain(|line| !elsewhere::runs(&line.text));
-    if let Some(first) = lines.first_mut() {
-        first.first = true;
-    }
-    Ok(lines.into_iter().map(Step::Command).collect())
-}
-
-/// One command after the other; a line that begins with `#` is a comment.
-fn plain(block: &Block) -> Result<Vec<Line>, String> {
-    let mut lines: Vec<Line> = Vec::new();
-    let mut open: Option<Line> = None;
-    for (index, text) in block.text.lines().enumerate() {
-        let line = match open.take() {
-            Some(mut line) => {
-                line.text.push('\n');
-                line.text.push_str(text);
-                line
-            }
-            None if text.trim().is_empty() || text.starts_with('#') => continue,
-            None => Line { line: block.line + index, text: text.to_owned(), ..Line::default() },
-        };
-        if is_whole(&line.text) { lines.push(line) } else { open = Some(line) }
-    }
-    match open {
-        Some(line) => Err(format!("the command of line {} has no end", line.line)),
-        None => Ok(lines),
-    }
-}
-
-/// Commands behind `$ `, each with what it prints below.
-fn console(block: &Block) -> Result<Vec<Line>, String> {
-    let mut lines: Vec<Line> = Vec::new();
-    let mut is_open = false;
-    for (index, text) in block.text.lines().enumerate() {
-        match (text.strip_prefix("$ "), lines.last_mut()) {
-            (Some(command), _) if !is_open => {
-                lines.push(Line { line: block.line + index, text: command.to_owned(), ..Line::default() });
-                is_open = !is_whole(command);
-            }
-            (_, Some(line)) if is_open => {
-                line.text.push('\n');
-                line.text.push_str(text);
-                is_open = !is_whole(&line.text);
-            }
-            (_, Some(line)) => {
-                let shown = line.shown.get_or_insert_default();
-                shown.push_str(text);
-                shown.push('\n');
-            }
-            (_, None) => return Err("a console begins with `$ ` and a command".to_owned()),
-        }
-    }
-    if is_open { Err("the last command has no end".to_owned()) } else { Ok(lines) }
-}
-
-/// The steps of a job.
-fn yaml(block: &Block) -> Result<Vec<Line>, String> {
-    let mut lines = Vec::new();
-    for (index, text) in block.text.lines().enumerate() {
-        let command = text.trim().strip_prefix("- run: ").ok_or("every line of a job is `- run: COMMAND`")?;
-        lines.push(Line { line: block.line + index, text: command.to_owned(), ..Line::default() });
-    }
-    Ok(lines)
-}
-
-/// Whether the shell would not wait for more.
-fn is_whole(command: &str) -> bool {
-    let said = Command::new("bash").args(["-n", "-c", command]).output().unwrap();
-    !command.ends_with('\\') && said.status.success() && said.stderr.is_empty()
 }
 
 #[test]
@@ -209,7 +97,14 @@ fn blocks_become_commands() {
 
 #[test]
 fn a_block_that_says_nothing_is_wrong() {
-    for (language, text) in [("toml", "a = 1\n"), ("json", "{}\n"), ("text", "said\n"), ("", "ls\n"), ("rust", "fn a() {}\n"), ("sh", "echo 'a\n")] {
+    for (language, text) in [
+        ("toml", "a = 1\n"),
+        ("json", "{}\n"),
+        ("text", "said\n"),
+        ("", "ls\n"),
+        ("rust", "fn a() {}\n"),
+        ("sh", "echo 'a\n"),
+    ] {
         let block = Block { language: language.to_owned(), text: text.to_owned(), ..Block::default() };
         assert!(of_block(&block).is_err(), "{language}");
     }

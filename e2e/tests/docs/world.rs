@@ -29,7 +29,8 @@ impl World {
     /// Begins a session for a page with these fixtures.
     pub(crate) fn new(fixtures: &[&str]) -> Self {
         let base = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let folder = tempfile::Builder::new().prefix("docs-").tempdir_in(base.canonicalize().unwrap()).unwrap();
+        let folder =
+            tempfile::Builder::new().prefix("docs-").tempdir_in(base.canonicalize().unwrap()).unwrap();
         far::certificates(folder.path());
         fs::write(folder.path().join("hosts"), HOSTS).unwrap();
         fs::create_dir(folder.path().join("steps")).unwrap();
@@ -41,7 +42,9 @@ impl World {
         shell.arg(root().join("e2e/tests/docs/session.sh")).arg(folder.path());
         shell.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
         shell.env("RF_ROOT", root()).env("RF_PROGRAMS", ringfence_e2e::ringfence().parent().unwrap());
-        for (variable, name, usual) in [("RF_CARGO", "CARGO_HOME", ".cargo"), ("RF_RUSTUP", "RUSTUP_HOME", ".rustup")] {
+        for (variable, name, usual) in
+            [("RF_CARGO", "CARGO_HOME", ".cargo"), ("RF_RUSTUP", "RUSTUP_HOME", ".rustup")]
+        {
             let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(usual);
             shell.env(variable, std::env::var_os(name).map_or_else(home, PathBuf::from));
         }
@@ -80,8 +83,12 @@ impl World {
         writeln!(self.input, "{name}").map_err(|_| self.ended())?;
         let answer = match self.answers.recv_timeout(PATIENCE) {
             Ok(answer) => answer,
-            Err(RecvTimeoutError::Timeout) => return Err(format!("it takes too long; so far:\n{}", self.printed(&name))),
-            Err(RecvTimeoutError::Disconnected) => return Err(format!("{}\n{}", self.printed(&name), self.ended())),
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(format!("it takes too long; so far:\n{}", self.printed(&name)));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(format!("{}\n{}", self.printed(&name), self.ended()));
+            }
         };
         let status = answer.strip_prefix(&name).and_then(|status| status.trim().parse().ok());
         Ok((status.ok_or(format!("the session answers `{answer}`"))?, self.printed(&name)))

@@ -39,7 +39,9 @@ fn every_promise_has_code_and_a_test() {
 fn what_is_gone_is_noticed() {
     let own = "crates/cli/tests/it/guarantees.rs";
     let fault = |held: &str, tested: &str| {
-        let text = format!("### 1. A promise.\n\n- Held by: {held}\n- Tested by: {tested}\n- Does not cover: this.\n");
+        let text = format!(
+            "### 1. A promise.\n\n- Held by: {held}\n- Tested by: {tested}\n- Does not cover: this.\n"
+        );
         promises(&text).first().map(faults).unwrap().join(", ")
     };
     let test = format!("`{own}` `what_is_gone_is_noticed`");
@@ -58,11 +60,14 @@ fn what_is_gone_is_noticed() {
 /// What is wrong with a promise.
 fn faults(promise: &Promise) -> Vec<String> {
     let mut faults = Vec::new();
-    for (list, missing) in [(&promise.held_by, "no code is named"), (&promise.tested_by, "no test is named")] {
+    for (list, missing) in [(&promise.held_by, "no code is named"), (&promise.tested_by, "no test is named")]
+    {
         faults.extend(list.is_empty().then(|| missing.to_owned()));
     }
     faults.extend(promise.not_covered.is_empty().then(|| "what it does not cover is not said".to_owned()));
-    for (named, is_test) in promise.held_by.iter().map(|one| (one, false)).chain(promise.tested_by.iter().map(|one| (one, true))) {
+    for (named, is_test) in
+        promise.held_by.iter().map(|one| (one, false)).chain(promise.tested_by.iter().map(|one| (one, true)))
+    {
         let Some(source) = read(&named.file) else {
             faults.push(format!("there is no file `{}`", named.file));
             continue;
@@ -108,8 +113,10 @@ fn is_item(line: &str, kinds: &[&str], name: &str) -> bool {
     !line.starts_with("//")
         && kinds.iter().any(|kind| {
             let wanted = format!("{kind} {name}");
-            let before = |at: usize| line.get(..at).is_some_and(|text| text.is_empty() || text.ends_with(' '));
-            line.match_indices(&wanted).any(|(at, _)| before(at) && line.get(at + wanted.len()..).is_some_and(is_end))
+            let before =
+                |at: usize| line.get(..at).is_some_and(|text| text.is_empty() || text.ends_with(' '));
+            line.match_indices(&wanted)
+                .any(|(at, _)| before(at) && line.get(at + wanted.len()..).is_some_and(is_end))
         })
 }
 

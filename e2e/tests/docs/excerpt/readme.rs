@@ -29,6 +29,7 @@ async fn refused() -> Result<String, Box<dyn std::error::Error>> {
 #[tokio::test]
 async fn what_is_not_granted_is_refused() {
     let said = refused().await.unwrap();
-    let shown = r#"{"ok":false,"code":"refused","error":"PATH_NOT_REACHABLE: read not permitted for /etc/passwd","#;
+    let shown =
+        r#"{"ok":false,"code":"refused","error":"PATH_NOT_REACHABLE: read not permitted for /etc/passwd","#;
     assert!(said.starts_with(shown), "{said}");
 }

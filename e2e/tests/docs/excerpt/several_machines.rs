@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ringfence::{Backends, Registry, StoreApprover};
 use ringfence::policy::Personality;
+use ringfence::{Backends, Registry, StoreApprover};
 use ringfence_store::PostgresStore;
 
 #[rustfmt::skip]

@@ -28,8 +28,9 @@ fn weather() -> Result<impl Tool, Box<dyn std::error::Error>> {
         .output::<Weather>()
         .run(|place: Place, context| async move {
             let key = context.secrets()?.get("WEATHER_API_KEY").await?;
-            let request = ringfence::egress::Request::get(&format!("https://api.weather.gov/now?city={}", place.city))?
-                .header("authorization", &format!("Bearer {}", key.expose()))?;
+            let request =
+                ringfence::egress::Request::get(&format!("https://api.weather.gov/now?city={}", place.city))?
+                    .header("authorization", &format!("Bearer {}", key.expose()))?;
             let celsius = context.fetch()?.fetch(request).await?.json::<f64>().await?;
             Ok(Weather { celsius })
         })?;
@@ -38,14 +39,18 @@ fn weather() -> Result<impl Tool, Box<dyn std::error::Error>> {
 
 #[tokio::test]
 async fn it_is_called_alone_and_with_others() {
-    let personality = r#"{"network": {"allow": ["api.weather.gov"]}, "secrets": {"allow": ["WEATHER_API_KEY"]}}"#;
-    let registry = Arc::new(Registry::builder().personality(serde_json::from_str(personality).unwrap()).build());
+    let personality =
+        r#"{"network": {"allow": ["api.weather.gov"]}, "secrets": {"allow": ["WEATHER_API_KEY"]}}"#;
+    let registry =
+        Arc::new(Registry::builder().personality(serde_json::from_str(personality).unwrap()).build());
     registry.register(weather().unwrap()).unwrap();
     let calls = vec![Call::new("fetch_weather", json!({"city": "Bern"}))];
     let run = Run::new("run-1", "session-1");
     let report = registry.call(&run, Call::new("fetch_weather", json!({"city": "Bern"}))).await;
     // Several at once: for that the registry is in an `Arc`.
-    let reports = registry.execute_parallel(&run, calls, Batch { output_characters: Some(20_000), ..Batch::default() }).await;
+    let reports = registry
+        .execute_parallel(&run, calls, Batch { output_characters: Some(20_000), ..Batch::default() })
+        .await;
     for report in [&report].into_iter().chain(&reports) {
         let said = serde_json::to_value(&report.outcome).unwrap();
         assert_eq!(said["code"], "not_available", "no backend is given: {said}");

@@ -65,22 +65,18 @@ A verifying key is written `NAME+ID+KEY`: the id in hexadecimal, and base64 of o
 ";
 
 /// What other tests show: a console, an MCP server, limits of long lists.
-const ELSEWHERE: &[&str] = &[
-    "attempts",
-    "connections_left_out",
-    "touched_left_out",
-    "principal",
-    "action",
-    "about",
-    "server",
-];
+const ELSEWHERE: &[&str] =
+    &["attempts", "connections_left_out", "touched_left_out", "principal", "action", "about", "server"];
 
 const SECTIONS: &[Section] = &[
     Section {
         title: "Every record",
         about: "",
         rows: &[
-            ("kind", "`approval`, `approver`, `call`, `connection`, `console`, `policy`, `server` or `settlement`"),
+            (
+                "kind",
+                "`approval`, `approver`, `call`, `connection`, `console`, `policy`, `server` or `settlement`",
+            ),
             ("at_ms", "when, in milliseconds since 1970"),
             ("index", "its place in the log, from 0; added by `export` and `show`"),
             ("manifest", "the hash of the manifest that was in force"),
@@ -107,8 +103,14 @@ const SECTIONS: &[Section] = &[
             ("attempts", "how often the tool was tried, where more than once"),
             ("outcome", "`done`, `failed` or `refused`"),
             ("arguments", "the arguments it ended with"),
-            ("result", "what the caller got; of a call that was done it lies beside the record, and `export` adds it"),
-            ("raw", "what the tool returned, where cleaning changed it; beside the record, and it may hold credentials"),
+            (
+                "result",
+                "what the caller got; of a call that was done it lies beside the record, and `export` adds it",
+            ),
+            (
+                "raw",
+                "what the tool returned, where cleaning changed it; beside the record, and it may hold credentials",
+            ),
             ("outputs.clean", "the hash of `result`"),
             ("outputs.raw", "the hash of `raw`"),
             ("findings.[].pointer", "where in the output cleaning found something"),
@@ -116,7 +118,10 @@ const SECTIONS: &[Section] = &[
             ("findings.[].label", "its name"),
             ("findings.[].span", "from which byte of the raw text to which"),
             ("findings.[].action", "what was done with it"),
-            ("used_declared_capability", "of a refusal: whether it came from a surface that the tool had declared"),
+            (
+                "used_declared_capability",
+                "of a refusal: whether it came from a surface that the tool had declared",
+            ),
             ("hint", "of a refusal: what would change it"),
             ("processes.[].backend", "what confined a process of the call"),
             ("processes.[].tier", "`full`, `strong` or `partial`"),
@@ -160,7 +165,10 @@ const SECTIONS: &[Section] = &[
         about: "`kind` is `approval` (with `run`, `tool` and, where a call asked, `call`), `approver`, `settlement` or `console`.",
         rows: &[
             ("digest", "of an approval: what was asked about. Of a policy: the personality"),
-            ("step", "of an approval: `agreed`, `changed`, `refused` by a person; `asked`, then `approved`, `changed`, `denied`, `expired`, `pending` or `unreachable` for the call. Of a server: `started`, `ended`, `connection`, `accepted` or `withheld`"),
+            (
+                "step",
+                "of an approval: `agreed`, `changed`, `refused` by a person; `asked`, then `approved`, `changed`, `denied`, `expired`, `pending` or `unreachable` for the call. Of a server: `started`, `ended`, `connection`, `accepted` or `withheld`",
+            ),
             ("by", "who answered, or settled"),
             ("reason", "why, where somebody said so"),
             ("name", "of an approver: who"),
@@ -232,7 +240,10 @@ fn every_field_is_in_the_reference() {
         run(&["call", "fetch", &format!("{{\"url\": \"{url}\"}}")]);
     }
     let listed: Vec<Value> = lines(&run(&["approvals", "list", "--json"]));
-    let id = listed.first().map(|one| one.as_array().and_then(|all| all.first()).unwrap_or(one)["id"].clone()).unwrap();
+    let id = listed
+        .first()
+        .map(|one| one.as_array().and_then(|all| all.first()).unwrap_or(one)["id"].clone())
+        .unwrap();
     run(&["approvals", "approve", id.as_str().unwrap(), "--token-file", "token", "--reason", "it is right"]);
     run(&pay);
     doubt(&bench, &run);
@@ -255,5 +266,8 @@ fn doubt(bench: &Bench, run: &dyn Fn(&[&str]) -> String) {
 }
 
 fn lines(said: &str) -> Vec<Value> {
-    said.lines().filter(|line| line.starts_with(['{', '['])).map(|line| serde_json::from_str(line).unwrap()).collect()
+    said.lines()
+        .filter(|line| line.starts_with(['{', '[']))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }

@@ -36,10 +36,7 @@ const SECTIONS: &[Section] = &[
     Section {
         title: "The document",
         about: "",
-        rows: &[
-            ("version", "the version of this format: 1"),
-            ("hash", "the hash of everything else"),
-        ],
+        rows: &[("version", "the version of this format: 1"), ("hash", "the hash of everything else")],
     },
     Section {
         title: "The personality",
@@ -49,13 +46,19 @@ const SECTIONS: &[Section] = &[
             ("personality.tools", "the toolset; absent = every tool of the file"),
             ("personality.network.allow", "hosts"),
             ("personality.network.private", "private names, addresses and ranges"),
-            ("personality.network.on_unknown", "`ask`, where a person is asked about a name that nothing grants"),
+            (
+                "personality.network.on_unknown",
+                "`ask`, where a person is asked about a name that nothing grants",
+            ),
             ("personality.fs_reach.read", "paths that may be read"),
             ("personality.fs_reach.write", "paths that may be written"),
             ("personality.secrets", "secret refs; absent = what tools declare"),
             ("personality.process", "programs; absent = what tools declare"),
             ("personality.environment", "variables; absent = what tools declare"),
-            ("personality.approvals.write", "the route of a class: `auto`, `human`, `dual`, `deny`; one row for each class that is written"),
+            (
+                "personality.approvals.write",
+                "the route of a class: `auto`, `human`, `dual`, `deny`; one row for each class that is written",
+            ),
             ("personality.approvals.tools.*", "the route of one tool"),
             ("personality.approvals.expires", "how long a request is good for"),
             ("personality.approvals.client", "`false`, where nobody at an MCP client agrees to anything"),
@@ -78,15 +81,24 @@ const SECTIONS: &[Section] = &[
             ("tools.*.approval.value", "who must agree to a call: `allow`, `ask`, `ask-two`, `forbid`"),
             ("tools.*.approval.from", "who says so"),
             ("tools.*.permitted", "`false`, where the toolset of the personality does not hold it"),
-            ("tools.*.sandbox", "the weakest confinement it may run under: `in-process`, `builtin`, `container`, `sandboxed`, `wasm`"),
+            (
+                "tools.*.sandbox",
+                "the weakest confinement it may run under: `in-process`, `builtin`, `container`, `sandboxed`, `wasm`",
+            ),
             ("tools.*.assurance", "`probed`, where it insists on confinement that was tried"),
             ("tools.*.capabilities.network.hosts.*", "a host it reaches, and who wrote it"),
             ("tools.*.capabilities.network.private.*", "a private name, address or range it may reach"),
             ("tools.*.capabilities.network.on_unknown", "`ask`, where a person is asked about other names"),
             ("tools.*.capabilities.fs_reach.read.paths.*", "a path it reads, and who wrote it"),
             ("tools.*.capabilities.fs_reach.read.lifted", "paths of [the floor](floor.md) that are named"),
-            ("tools.*.capabilities.fs_reach.read.overlaps", "pairs of patterns of tool and personality: what both match is reached"),
-            ("tools.*.capabilities.fs_reach.write.paths.*", "a path it writes; with `lifted` and `overlaps` as for reading"),
+            (
+                "tools.*.capabilities.fs_reach.read.overlaps",
+                "pairs of patterns of tool and personality: what both match is reached",
+            ),
+            (
+                "tools.*.capabilities.fs_reach.write.paths.*",
+                "a path it writes; with `lifted` and `overlaps` as for reading",
+            ),
             ("tools.*.capabilities.fs_reach.jail", "`true`, where paths are relative to its one root"),
             ("tools.*.capabilities.secrets.*", "a secret ref"),
             ("tools.*.capabilities.process.*", "a program, or an image by digest"),
@@ -100,9 +112,15 @@ const SECTIONS: &[Section] = &[
             ("tools.*.idempotency.key", "the fields that make two calls the same"),
             ("tools.*.limits.*.value", "what one call may spend of that"),
             ("tools.*.limits.*.from", "who says so"),
-            ("tools.*.runtime.kind", "what runs: `builtin`, `command`, `container`, `native`, `server`, `wasm`"),
+            (
+                "tools.*.runtime.kind",
+                "what runs: `builtin`, `command`, `container`, `native`, `server`, `wasm`",
+            ),
             ("tools.*.runtime.name", "of `builtin`: which"),
-            ("tools.*.runtime.command", "of `command` and `container`: the program and its arguments, as templates"),
+            (
+                "tools.*.runtime.command",
+                "of `command` and `container`: the program and its arguments, as templates",
+            ),
             ("tools.*.runtime.binaries.*", "of `command`: the digest of a program, with `--binaries`"),
             ("tools.*.runtime.image", "of `container`: the image, by digest"),
             ("tools.*.runtime.engine", "of `container`: where the engine is asked"),
@@ -177,7 +195,10 @@ fn every_field_is_in_the_reference() {
     let bench = Bench::new().file("ringfence.toml", include_str!("every.toml")).file("lint.json", lint);
     let path = ("PATH", "/usr/local/bin:/usr/bin:/bin");
     let home = bench.path().join("home");
-    let said = bench.ringfence_in(&[path, ("HOME", home.to_str().unwrap())], &["manifest", "--binaries", "--lint", "lint.json"]);
+    let said = bench.ringfence_in(
+        &[path, ("HOME", home.to_str().unwrap())],
+        &["manifest", "--binaries", "--lint", "lint.json"],
+    );
     assert!(said.ends_with("exit 0"), "{said}");
     let manifest: Value = serde_json::from_str(&bench.read("ringfence.lock.json")).unwrap();
     let mut held = Held::new(SECTIONS);
@@ -189,13 +210,19 @@ fn every_field_is_in_the_reference() {
 /// A field that no toolbox of this test writes is found in the types.
 #[test]
 fn every_field_of_the_types_is_in_the_reference() {
-    let words: Vec<&str> = SECTIONS.iter().flat_map(|section| section.rows).flat_map(|(path, _)| path.split('.')).collect();
+    let words: Vec<&str> =
+        SECTIONS.iter().flat_map(|section| section.rows).flat_map(|(path, _)| path.split('.')).collect();
     for source in ["tool", "server", "outside"] {
         let path = format!("{}/../policy/src/manifest/{source}.rs", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
         // `Outside` is what is read, not what is written.
-        let fields = text.lines().filter(|line| line.starts_with("    pub ") && !line.contains('&') && !line.contains("fn "));
-        let names: Vec<&str> = fields.filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(':')).map(|(name, _)| name).collect();
+        let fields = text
+            .lines()
+            .filter(|line| line.starts_with("    pub ") && !line.contains('&') && !line.contains("fn "));
+        let names: Vec<&str> = fields
+            .filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(':'))
+            .map(|(name, _)| name)
+            .collect();
         assert!(names.len() > 8, "{names:?}");
         for name in names {
             assert!(words.contains(&name), "`{name}` of {source}.rs is not in the reference of the manifest");

@@ -40,7 +40,8 @@ impl<'a> Held<'a> {
 
     fn walk(&mut self, path: &str, value: &Value) {
         let is_row = self.rows.iter().find(|row| **row == path).copied();
-        let below: Vec<&str> = self.rows.iter().filter_map(|row| row.strip_prefix(path)?.strip_prefix('.')).collect();
+        let below: Vec<&str> =
+            self.rows.iter().filter_map(|row| row.strip_prefix(path)?.strip_prefix('.')).collect();
         if is_row.is_none() && below.is_empty() {
             self.unknown.insert(path.to_owned());
             return;
@@ -83,7 +84,8 @@ fn page(head: &str, sections: &[Section], tail: &str) -> String {
 
 #[test]
 fn what_the_table_does_not_know_is_noticed() {
-    let sections = [Section { title: "", about: "", rows: &[("a", ""), ("b.*.c", ""), ("d.[].e", ""), ("f", "")] }];
+    let sections =
+        [Section { title: "", about: "", rows: &[("a", ""), ("b.*.c", ""), ("d.[].e", ""), ("f", "")] }];
     let looked = |text: &str| {
         let mut held = Held::new(&sections);
         held.look(&serde_json::from_str(text).unwrap());
