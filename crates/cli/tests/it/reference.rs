@@ -10,7 +10,7 @@ use ringfence::policy::manifest::diff::ChangeCode;
 use crate::bench::Bench;
 
 /// Compares a page with what the code says; writes it anew when asked to.
-fn assert_page(name: &str, page: &str) {
+pub(crate) fn assert_page(name: &str, page: &str) {
     let path = format!("{}/../../docs/reference/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
         std::fs::write(&path, page).unwrap();

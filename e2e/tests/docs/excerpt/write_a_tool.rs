@@ -1,0 +1,58 @@
+//! The guide to tools: one that fetches with a key, and how it is called.
+
+use ringfence::tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use std::sync::Arc;
+
+use ringfence::{Batch, Call, Registry, Run, Tool};
+use serde_json::json;
+
+#[derive(Deserialize, JsonSchema)]
+struct Place {
+    city: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Weather {
+    celsius: f64,
+}
+
+fn weather() -> Result<impl Tool, Box<dyn std::error::Error>> {
+    let weather = tool("fetch_weather")
+        .description("The weather of a city")
+        .network(["api.weather.gov"])
+        .secrets(["WEATHER_API_KEY"])
+        .input::<Place>()
+        .output::<Weather>()
+        .run(|place: Place, context| async move {
+            let key = context.secrets()?.get("WEATHER_API_KEY").await?;
+            let request =
+                ringfence::egress::Request::get(&format!("https://api.weather.gov/now?city={}", place.city))?
+                    .header("authorization", &format!("Bearer {}", key.expose()))?;
+            let celsius = context.fetch()?.fetch(request).await?.json::<f64>().await?;
+            Ok(Weather { celsius })
+        })?;
+    Ok(weather)
+}
+
+#[tokio::test]
+async fn it_is_called_alone_and_with_others() {
+    let personality =
+        r#"{"network": {"allow": ["api.weather.gov"]}, "secrets": {"allow": ["WEATHER_API_KEY"]}}"#;
+    let registry =
+        Arc::new(Registry::builder().personality(serde_json::from_str(personality).unwrap()).build());
+    registry.register(weather().unwrap()).unwrap();
+    let calls = vec![Call::new("fetch_weather", json!({"city": "Bern"}))];
+    let run = Run::new("run-1", "session-1");
+    let report = registry.call(&run, Call::new("fetch_weather", json!({"city": "Bern"}))).await;
+    // Several at once: for that the registry is in an `Arc`.
+    let reports = registry
+        .execute_parallel(&run, calls, Batch { output_characters: Some(20_000), ..Batch::default() })
+        .await;
+    for report in [&report].into_iter().chain(&reports) {
+        let said = serde_json::to_value(&report.outcome).unwrap();
+        assert_eq!(said["code"], "not_available", "no backend is given: {said}");
+    }
+}
