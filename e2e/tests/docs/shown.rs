@@ -1,7 +1,7 @@
 //! What a page shows, beside what was printed.
 //!
-//! Spaces and ends of lines count as one space, so that a page may wrap what is long. `…` stands for anything. A time stands for
-//! any time, and a word that is captured for any word.
+//! Spaces and ends of lines count as one space, so that a page may wrap what is long. `…` stands for anything, also for nothing, with
+//! the spaces around it. A time stands for any time, and a word that is captured for any word.
 
 use std::collections::BTreeMap;
 
@@ -70,10 +70,14 @@ fn pieces(shown: &str, captures: &[String]) -> Vec<Piece> {
         } else {
             (None, letter.len_utf8())
         };
-        let (taken, left) = rest.split_at(length);
+        let (taken, mut left) = rest.split_at(length);
         match piece {
             None => text.push_str(taken),
             Some(piece) => {
+                if let Piece::Any = piece {
+                    text.truncate(text.trim_end().len());
+                    left = left.trim_start();
+                }
                 pieces.extend((!text.is_empty()).then(|| Piece::Text(std::mem::take(&mut text))));
                 pieces.push(piece);
             }
@@ -137,6 +141,7 @@ fn what_is_shown_is_compared() {
         ("a b",                             "a b c",                             false),
         ("a … c",                           "a b b c",                           true),
         ("a …",                             "a b",                               true),
+        ("… b",                             "b",                                 true),
         ("a … c",                           "a b",                               false),
         ("at 2026-01-01T00:00:00Z, done",   "at 2030-12-31T23:59:59Z, done",     true),
         ("at 2026-01-01T00:00:00Z, done",   "at noon, done",                     false),
