@@ -26,7 +26,11 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         _ => return Err(USAGE.into()),
     };
     match words.as_slice() {
-        ["page", _] => print!("{}", page(&measured, checkout())),
+        ["page", _] => {
+            let own = std::env::current_exe()?;
+            let target = own.ancestors().nth(2).and_then(Path::to_str).ok_or("this program lies nowhere")?;
+            print!("{}", page(&measured, &[(target, "target"), (checkout(), ".")]));
+        }
         ["table", _] => print!("{}", table(&measured)),
         ["check", _, baseline] => return check(&measured, Path::new(baseline)),
         ["baseline", _, baseline] => {
@@ -42,12 +46,12 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-const USAGE: &str = "usage: report page|table FOLDER, or report check|baseline FOLDER BASELINE";
-
-/// The folder of this checkout, which must not be in the page.
+/// The folder of these sources, which must not be in the page.
 fn checkout() -> &'static str {
     env!("CARGO_MANIFEST_DIR").trim_end_matches("/bench")
 }
+
+const USAGE: &str = "usage: report page|table FOLDER, or report check|baseline FOLDER BASELINE";
 
 /// Reads the baseline; none at all is an empty one.
 fn read(path: &Path) -> Result<Baseline, Box<dyn Error>> {

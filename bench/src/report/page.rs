@@ -13,8 +13,8 @@ Written by `script/bench`, which runs every program of `bench/` with its peers i
 changes the microseconds, and hardly the ratios. `script/bench --check` compares with the ratios of `bench/baseline.tsv`.
 ";
 
-/// Returns the page. What the programs printed stands in it as it is, but for the folder of this checkout.
-pub fn page(measured: &Measured, checkout: &str) -> String {
+/// Returns the page. What the programs printed stands in it as it is, but for folders of this machine, each with what to say instead.
+pub fn page(measured: &Measured, folders: &[(&str, &str)]) -> String {
     let mut text = String::from(HEAD);
     text.push_str("\n## The machine\n\n| | |\n|---|---|\n");
     for (name, value) in &measured.facts {
@@ -27,7 +27,7 @@ pub fn page(measured: &Measured, checkout: &str) -> String {
         printed(&mut text, program);
     }
     // Where a checkout lies is nobody's business.
-    if checkout.is_empty() { text } else { text.replace(checkout, ".") }
+    folders.iter().fold(text, |text, (folder, instead)| text.replace(folder, instead))
 }
 
 /// Returns the ratios as a table, and how many aims are met.
@@ -79,6 +79,9 @@ fn cell(text: &str) -> String {
 mod tests {
     use super::*;
 
+    const FOLDERS: &[(&str, &str)] =
+        &[("/home/somebody/ringfence/target", "target"), ("/home/somebody/ringfence", ".")];
+
     fn measured() -> Measured {
         Measured {
             facts: vec![("cores".into(), "2 | shared".into()), ("squid".into(), "absent".into())],
@@ -95,7 +98,9 @@ mod tests {
                 },
                 Program {
                     name: "store".into(),
-                    printed: "no server in /home/somebody/ringfence/target".into(),
+                    printed:
+                        "no server in /home/somebody/ringfence/target, asked from /home/somebody/ringfence"
+                            .into(),
                     failed: Some("exit status 1".into()),
                     ratios: Vec::new(),
                 },
@@ -106,7 +111,7 @@ mod tests {
 
     #[test]
     fn ratios_come_first_and_then_what_was_printed() {
-        insta::assert_snapshot!(page(&measured(), "/home/somebody/ringfence"), @r"
+        insta::assert_snapshot!(page(&measured(), FOLDERS), @r"
         # Benchmarks
 
         Written by `script/bench`, which runs every program of `bench/` with its peers in one go; how each of them measures is in
@@ -144,7 +149,7 @@ mod tests {
         ### store
 
         ```text
-        no server in ./target
+        no server in target, asked from .
         ```
 
         ### text
@@ -157,7 +162,7 @@ mod tests {
 
     #[test]
     fn no_path_of_the_machine_is_in_the_page() {
-        assert!(!page(&measured(), "/home/somebody/ringfence").contains("/home"));
-        assert!(page(&measured(), "").contains("/home/somebody"), "the case shows nothing");
+        assert!(!page(&measured(), FOLDERS).contains("/home"));
+        assert!(page(&measured(), &[]).contains("/home/somebody"), "the case shows nothing");
     }
 }
