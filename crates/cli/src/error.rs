@@ -164,6 +164,9 @@ const fn sqlite_hint(error: &SqliteError) -> Option<&'static str> {
             Some("take that right away from others (`chmod go-w`), or keep the store in a folder of your own")
         }
         SqliteError::Foreign { .. } => Some("name the store with --store STORE; this file is something else"),
+        SqliteError::Permissions { .. } => Some(
+            "let nobody else read or write it (`chmod 600`), if it is a store; name another with --store STORE",
+        ),
         SqliteError::Full { .. } => Some("make room on the disk"),
         SqliteError::Newer { .. } => Some("a newer ringfence made it: use that one"),
         SqliteError::Corrupt { .. } => Some("look with `ringfence store check`, and go back to a backup"),

@@ -174,10 +174,11 @@ fn other_arguments_are_judged_again() {
     office.hire("ada");
     let pay = ["call", "--run", "r1", "pay", PAY];
     office.raw(&pay);
-    insta::assert_snapshot!(office.decide("ada", &["approve", "--arguments", "{not json"]), @"
+    insta::assert_snapshot!(office.decide("ada", &["approve", "--arguments", "{not json"]), @r#"
     error: the arguments are not JSON: expected a key in double quotes at line 1 column 2
+      hint: quote them for the shell, such as '{"amount": 2}'
     exit 2
-    ");
+    "#);
     insta::assert_snapshot!(office.decide("ada", &["approve", "--arguments", r#"{"amount": 3, "to": "ada"}"#]), @"
     error: these are the arguments that the call has
       hint: leave --arguments out to agree to the call as it is
@@ -211,6 +212,7 @@ fn other_arguments_are_judged_again() {
     ");
     insta::assert_snapshot!(office.ringfence(&pay), @r#"
     {"ok":false,"code":"input_invalid","error":"INPUT_INVALID: `/amount`: value is greater than the maximum of 100","refusal":"INPUT_INVALID"}
+      hint: `ringfence tools --json` shows which arguments each tool takes
     exit 2
     "#);
     assert_eq!(office.ledger(), "ada 2\n");

@@ -106,14 +106,17 @@ fn what_cannot_be_done_is_said() {
     ");
     insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "log.db", "show", "99"]), @"
     error: there is no record 99
+      hint: records are counted from 0; `ringfence audit tail` shows the newest
     exit 2
     ");
-    insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "log.db", "verify", "--trust", "nonsense"]), @"
+    insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "log.db", "verify", "--trust", "nonsense"]), @r#"
     error: `--trust` is not a verifying key: not a key of the form `name+id+base64`
+      hint: give what `ringfence audit keygen` printed, as in --trust "$(cat log.pub)"
     exit 2
-    ");
+    "#);
     insta::assert_snapshot!(bench.ringfence(&["audit", "keygen", "acme.io/agents", "key"]), @"
     error: cannot write `key`: File exists (os error 17)
+      hint: name another file, or move this one away
     exit 1
     ");
     assert!(!key.is_empty());
@@ -274,22 +277,31 @@ fn a_url_with_a_password_is_never_printed() {
     assert!(!all.contains("hunter2"), "{all}");
     insta::assert_snapshot!(all, @"
     error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+      hint: look whether the database runs, and at the host and port of its address
     exit 1
     error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+      hint: look whether the database runs, and at the host and port of its address
     exit 1
     error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+      hint: look whether the database runs, and at the host and port of its address
     exit 1
     error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+      hint: look whether the database runs, and at the host and port of its address
     exit 1
     error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+      hint: look whether the database runs, and at the host and port of its address
     exit 1
     error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+      hint: look whether the database runs, and at the host and port of its address
     exit 1
     error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+      hint: look whether the database runs, and at the host and port of its address
     exit 1
     error: the database `x` at `127.0.0.1:1` cannot be reached: error connecting to server: Connection refused (os error 111)
+      hint: look whether the database runs, and at the host and port of its address
     exit 1
     error: a store is a file, or its name begins with `postgres://`
+      hint: write `--store clerk.db` or `--store postgres://user@host/database`
     exit 2
     ");
 }

@@ -70,13 +70,13 @@ fn files_that_are_not_files() {
     }
     insta::assert_snapshot!(all, @"
     error: cannot read `missing.toml`: No such file or directory (os error 2)
-      hint: name the toolbox with --policy FILE, or try `ringfence demo`
+      hint: write one with `ringfence init`, name another with --policy FILE, or try `ringfence demo`
     exit 1
     error: cannot read `dir`: it is not a regular file
-      hint: name the toolbox with --policy FILE, or try `ringfence demo`
+      hint: write one with `ringfence init`, name another with --policy FILE, or try `ringfence demo`
     exit 1
     error: cannot read `latin.toml`: it is not UTF-8 at byte 6
-      hint: name the toolbox with --policy FILE, or try `ringfence demo`
+      hint: write one with `ringfence init`, name another with --policy FILE, or try `ringfence demo`
     exit 1
     ");
 }
@@ -106,6 +106,7 @@ fn arguments_that_are_not_arguments() {
     }
     insta::assert_snapshot!(all, @r#"
     {"ok":false,"code":"refused","error":"TOOL_UNKNOWN: no tool is named `nobody`","refusal":"TOOL_UNKNOWN"}
+      hint: `ringfence tools` lists the tools of the toolbox
     exit 2
     error: the arguments are not JSON: expected a key in double quotes at line 1 column 2
       hint: quote them for the shell, such as '{"path": "notes.txt"}'
@@ -117,10 +118,13 @@ fn arguments_that_are_not_arguments() {
       hint: quote them for the shell, such as '{"path": "notes.txt"}'
     exit 2
     {"ok":false,"code":"input_invalid","error":"INPUT_INVALID: value is not of type \"object\"","refusal":"INPUT_INVALID"}
+      hint: `ringfence tools --json` shows which arguments each tool takes
     exit 2
     {"ok":false,"code":"input_invalid","error":"INPUT_INVALID: `/path`: value is not of type \"string\"","refusal":"INPUT_INVALID"}
+      hint: `ringfence tools --json` shows which arguments each tool takes
     exit 2
     {"ok":false,"code":"input_invalid","error":"INPUT_INVALID: additional properties are not allowed ('extra' was unexpected)","refusal":"INPUT_INVALID"}
+      hint: `ringfence tools --json` shows which arguments each tool takes
     exit 2
     {"ok":false,"code":"refused","error":"PATH_NOT_REACHABLE: write not permitted for a\\0b","refusal":"PATH_NOT_REACHABLE"}
       hint: it contains a NUL character

@@ -72,5 +72,9 @@ fn one_page_is_printed() {
     for part in ["ringfence\\-audit\\-verify", ".SH EXAMPLES", ".SH SYNOPSIS", "\\-\\-trust"] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    insta::assert_snapshot!(bench.ringfence(&["man", "nosuch"]), @"");
+    insta::assert_snapshot!(bench.ringfence(&["man", "nosuch"]), @"
+    error: there is no command `nosuch`
+      hint: `ringfence --help` lists the commands
+    exit 2
+    ");
 }

@@ -176,7 +176,7 @@ fn a_configuration_is_imported_once() {
     let bench = bench.file("other.toml", "");
     insta::assert_snapshot!(import(&bench, &["client.json", "--policy", "other.toml"]), @"
     error: `[W]/other.toml` is there already
-      hint: name another file with --policy FILE, or overwrite it with --force
+      hint: name another file with --policy FILE, use this one with --keep-policy, or overwrite it with --force
     exit 2
     ");
     assert!(import(&bench, &["client.json", "--policy", "other.toml", "--force"]).ends_with("exit 0"));
@@ -189,10 +189,12 @@ fn what_cannot_be_imported_changes_nothing() {
     let bench = Bench::new().file("client.json", "{ // mine\n}");
     insta::assert_snapshot!(bench.ringfence(&["import", "client.json"]), @"
     error: `client.json`: it holds comments, which would be lost: take them out first
+      hint: give the file in which the client lists its MCP servers, such as claude_desktop_config.json, .cursor/mcp.json or .vscode/mcp.json
     exit 2
     ");
     insta::assert_snapshot!(bench.ringfence(&["import", "nowhere.json"]), @"
     error: cannot read `nowhere.json`: No such file or directory (os error 2)
+      hint: give the file in which the client lists its MCP servers, such as claude_desktop_config.json, .cursor/mcp.json or .vscode/mcp.json
     exit 1
     ");
     assert_eq!(std::fs::read_dir(bench.path()).unwrap().count(), 1);

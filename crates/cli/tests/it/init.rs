@@ -34,9 +34,31 @@ fn a_command_becomes_a_tool() {
     let bench = Bench::new();
     let arguments =
         ["init", "--command", "--host", "api.github.com", "--", "cat", "-n", "--", "{file}", "{}"];
-    insta::assert_snapshot!(bench.ringfence(&arguments), @"");
+    insta::assert_snapshot!(bench.ringfence(&arguments), @r#"
+    wrote ringfence.toml
+    wrote ringfence.schema.json, from which editors complete
+
+    next:
+      ringfence check                    # all problems at once; there are none now
+      ringfence tools                    # what it may reach
+      ringfence call cat '{"file":"…"}'  # call it, inside the fence
+    exit 0
+    "#);
     let text = bench.read("ringfence.toml");
-    insta::assert_snapshot!(used(&text), @"");
+    insta::assert_snapshot!(used(&text), @r#"
+    [personality]
+    id = "cat"
+    fs_reach = { read = ["${workspace}"], write = [] }
+    network = { allow = ["api.github.com"] }
+    process = { allow = ["cat"] }
+    [[tool]]
+    name = "cat"
+    description = "Run cat"
+    command = ["cat", "-n", "--", "{file}", "{{}}"]
+    input = { type = "object", properties = { "file" = { type = "string" } }, required = ["file"], additionalProperties = false }
+    output = { type = "string" }
+    capabilities = { fs_reach = { read = "from-personality" }, network = { allowedHosts = ["api.github.com"] }, process = { allowedBinaries = ["cat"] } }
+    "#);
     assert!(text.starts_with("#:schema ./ringfence.schema.json\n"), "{text}");
     for explained in [
         "# What it is called: letters, digits, `_`, `.` and `-`. Required.\nname = \"cat\"\n",
@@ -45,7 +67,10 @@ fn a_command_becomes_a_tool() {
     ] {
         assert!(text.contains(explained), "{explained}\n{text}");
     }
-    insta::assert_snapshot!(bench.ringfence(&["check"]), @"");
+    insta::assert_snapshot!(bench.ringfence(&["check"]), @"
+    ringfence.toml: 1 tool fits
+    exit 0
+    ");
     let schema: serde_json::Value = serde_json::from_str(&bench.read("ringfence.schema.json")).unwrap();
     assert_eq!(schema["$id"], "ringfence.schema.json");
 }
@@ -63,8 +88,34 @@ fn what_it_writes_runs() {
 #[test]
 fn a_configuration_becomes_servers_and_stays_as_it_is() {
     let bench = Bench::new().file("mcp.json", CLIENT);
-    insta::assert_snapshot!(bench.ringfence(&["init", "--mcp", "mcp.json"]), @"");
-    insta::assert_snapshot!(used(&bench.read("ringfence.toml")), @"");
+    insta::assert_snapshot!(bench.ringfence(&["init", "--mcp", "mcp.json"]), @"
+    wrote ringfence.toml
+    wrote ringfence.schema.json, from which editors complete
+    note: git: will be fenced
+    note:   `GIT_TOKEN` looks like a credential: its value stays in the configuration
+    note: remote: stays as it is, outside the fence: it is reached over the network
+
+    next:
+      ringfence check                          # all problems at once; there are none now
+      ringfence import mcp.json --keep-policy  # let the client start them inside the fence; a backup is kept
+      ringfence pins list                      # once they ran: which of their tools were accepted
+    exit 0
+    ");
+    insta::assert_snapshot!(used(&bench.read("ringfence.toml")), @r#"
+    [personality]
+    id = "clients"
+    fs_reach = { read = [], write = [] }
+    network = { allow = [] }
+    process = { allow = [] }
+    secrets = { allow = ["GIT_TOKEN"] }
+    environment = { allow = [] }
+    [[server]]
+    name = "git"
+    command = ["uvx", "mcp-server-git"]
+    capabilities = { secrets = ["GIT_TOKEN"] }
+    accept = "clean"
+    secrets = { "GIT_TOKEN" = "GIT_TOKEN" }
+    "#);
     let text = bench.read("ringfence.toml");
     assert!(!text.contains("ghp_") && text.contains("# REVIEW what it may touch."), "{text}");
     assert_eq!(bench.read("mcp.json"), CLIENT);
@@ -78,15 +129,37 @@ fn a_configuration_becomes_servers_and_stays_as_it_is() {
     assert_eq!(bench.read("ringfence.toml"), before);
     assert!(bench.read("mcp.json").contains("\"wrap\""));
     let bench = Bench::new().file("mcp.json", CLIENT).file("ringfence.toml", "[personality]\n");
-    insta::assert_snapshot!(bench.ringfence(&["import", "mcp.json", "--keep-policy"]), @"");
+    insta::assert_snapshot!(bench.ringfence(&["import", "mcp.json", "--keep-policy"]), @"
+    error: `ringfence.toml` has no entry for the server `git`
+      hint: add a `[[server]]` of that name, or let it be written without --keep-policy
+    exit 2
+    ");
     assert_eq!(bench.read("mcp.json"), CLIENT);
 }
 
 #[test]
 fn a_crate_gets_the_ceiling_of_its_tools() {
     let bench = Bench::new().file("tools/Cargo.toml", CRATE);
-    insta::assert_snapshot!(bench.ringfence(&["init", "--crate", "tools"]), @"");
-    insta::assert_snapshot!(used(&bench.read("tools/ringfence.toml")), @"");
+    insta::assert_snapshot!(bench.ringfence(&["init", "--crate", "tools"]), @"
+    wrote tools/ringfence.toml
+    wrote tools/ringfence.schema.json, from which editors complete
+    wrote tools/ringfence-lint.toml
+
+    next:
+      ringfence lint tools                              # what the code uses, beside what it declares
+      ringfence check --policy tools/ringfence.toml     # all problems of the policy at once
+      ringfence manifest --policy tools/ringfence.toml  # a page of permissions to commit; what widens later is told
+    exit 0
+    ");
+    insta::assert_snapshot!(used(&bench.read("tools/ringfence.toml")), @r#"
+    [personality]
+    id = "tools"
+    fs_reach = { read = ["${workspace}"], write = [] }
+    network = { allow = ["api.weather.gov"] }
+    process = { allow = ["rg"] }
+    secrets = { allow = ["WEATHER_API_KEY"] }
+    environment = { allow = [] }
+    "#);
     assert!(bench.ringfence(&["check", "--policy", "tools/ringfence.toml"]).ends_with("exit 0"));
     assert!(bench.read("tools/ringfence-lint.toml").starts_with("# What `ringfence lint` cannot analyse"));
     // What somebody answers for is not written over.
@@ -99,7 +172,11 @@ fn a_crate_gets_the_ceiling_of_its_tools() {
 fn nothing_that_is_there_is_lost() {
     let bench = Bench::new().file("ringfence.toml", "# mine\n");
     let init = ["init", "--command", "--", "cat", "{file}"];
-    insta::assert_snapshot!(bench.ringfence(&init), @"");
+    insta::assert_snapshot!(bench.ringfence(&init), @"
+    error: `ringfence.toml` is there already
+      hint: name another file with --policy FILE, look at a new one with --print, or write over it with --force, which keeps a backup
+    exit 2
+    ");
     assert_eq!(bench.read("ringfence.toml"), "# mine\n");
     assert!(!bench.path().join("ringfence.schema.json").exists());
 
@@ -113,7 +190,11 @@ fn nothing_that_is_there_is_lost() {
     assert_eq!(bench.read("ringfence.toml.bak-ringfence"), "# mine\n");
 
     let other = Bench::new().file("ringfence.schema.json", "{}");
-    insta::assert_snapshot!(other.ringfence(&init), @"");
+    insta::assert_snapshot!(other.ringfence(&init), @"
+    error: `ringfence.schema.json` is there already, and is not ours
+      hint: move it away, or write the policy elsewhere with --policy FILE
+    exit 2
+    ");
     assert!(!other.path().join("ringfence.toml").exists(), "refused before anything is written");
 }
 
@@ -141,7 +222,56 @@ fn what_cannot_be_made_says_what_to_do() {
         said += &format!("$ ringfence {}\n{}\n", arguments.join(" "), bench.ringfence(arguments));
         assert!(!bench.path().join("ringfence.toml").exists(), "{arguments:?}");
     }
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @"
+    $ ringfence init
+    error: nobody is at a terminal to be asked what to fence
+      hint: say it with `--command -- CMD`, `--mcp FILE` or `--crate DIR`
+    exit 2
+    $ ringfence init --command
+    error: the following required arguments were not provided:
+      <CMD>...
+
+    Usage: ringfence init --command -- <CMD>...
+
+    For more information, try '--help'.
+    exit 2
+    $ ringfence init --command-line cat a | wc
+    error: `|` is for a shell, and no shell is involved
+      hint: quote it, or fence a script: `--command -- sh script.sh`
+    exit 2
+    $ ringfence init --command --read a/*/../b -- cat
+    error: nothing was written, since `ringfence check` would say: `${workspace}/a/*/../b` contains `..`; write the path it means
+      hint: correct the path, the host or the command; `ringfence init --help` has examples
+    exit 2
+    $ ringfence init --command --host *.* -- cat
+    error: nothing was written, since `ringfence check` would say: `*.*` has a wildcard other than `*` alone or a leading `*.`
+      hint: correct the path, the host or the command; `ringfence init --help` has examples
+    exit 2
+    $ ringfence init --mcp absent.json
+    error: cannot read `absent.json`: No such file or directory (os error 2)
+      hint: give the file in which the client lists its MCP servers, such as .cursor/mcp.json or .vscode/mcp.json
+    exit 1
+    $ ringfence init --mcp none.json
+    error: `none.json` lists no server that can be fenced
+      hint: a server that is reached over the network runs elsewhere; fence one that the client starts itself
+    exit 2
+    $ ringfence init --mcp odd.json
+    error: `odd.json`: it has neither `mcpServers` nor `servers`
+      hint: give the file in which the client lists its MCP servers, such as claude_desktop_config.json, .cursor/mcp.json or .vscode/mcp.json
+    exit 2
+    $ ringfence init --crate absent
+    error: cannot read `absent/Cargo.toml`: No such file or directory (os error 2)
+      hint: give the folder that holds the Cargo.toml of the crate
+    exit 1
+    $ ringfence init --crate work
+    error: `work/Cargo.toml`: it is of no package
+      hint: name the folder of a member, where this is a workspace
+    exit 2
+    $ ringfence init --policy no/such/folder/x.toml --command -- cat
+    error: cannot write `no/such/folder/x.toml`: No such file or directory (os error 2)
+      hint: make the folder first
+    exit 1
+    ");
 }
 
 #[test]

@@ -63,6 +63,7 @@ fn a_changed_definition_waits_for_a_person() {
     exit 0
     $ pins accept nobody
     error: no tool is named `nobody`
+      hint: `ringfence tools` lists those of the toolbox
     exit 2
     $ pins accept read
     accepted read
@@ -353,7 +354,7 @@ fn of_a_server_that_nobody_knows_nothing_is_said_but_that() {
     exit 2
     $ pins list
     error: cannot read `ringfence.toml`: No such file or directory (os error 2)
-      hint: name the toolbox with --policy FILE, or try `ringfence demo`
+      hint: write one with `ringfence init`, name another with --policy FILE, or try `ringfence demo`
     exit 1
     $ pins reject --server nosuch x
     error: nothing is known of a server `nosuch`, only of `git`, `time`

@@ -92,6 +92,7 @@ fn shows_what_would_now_differ() {
     let fixed = ["audit", "replay", "--store", "log.db"];
     insta::assert_snapshot!(bench.ringfence(&[&fixed[..], &["r2"]].concat()), @"
     error: no call of a run `r2` is recorded
+      hint: `ringfence audit tail` shows the newest records, each with its run
     exit 2
     ");
 }

@@ -160,7 +160,7 @@ fn what_check_refuses_by_its_shape_the_schema_refuses() {
     ];
     for (text, is_sound) in cases {
         let bench = Bench::new().file("ringfence.toml", &text);
-        let said = bench.ringfence(&["check"]);
+        let said = bench.ringfence_in(&[("HOME", "/home/ada")], &["check"]);
         assert_eq!(said.ends_with("exit 0"), is_sound, "check:\n{text}{said}");
         let value = json(&text).unwrap();
         assert_eq!(schema.is_valid(&value), is_sound, "schema:\n{text}{:?}", faults(&schema, &value));

@@ -31,6 +31,7 @@ fn a_store_is_made_checked_and_backed_up() {
     ");
     insta::assert_snapshot!(store(&["backup", "copy.db"]), @"
     error: the file `[W]/copy.db` exists already
+      hint: name a file that is not there yet
     exit 1
     ");
     insta::assert_snapshot!(bench.ringfence(&["store", "--store", "copy.db", "check"]), @"
@@ -79,20 +80,28 @@ fn what_is_not_our_store_is_refused() {
     }
     insta::assert_snapshot!(all, @"
     error: the file `[W]/text.db` is not a database of ringfence
+      hint: name the store with --store STORE; this file is something else
     exit 1
     error: the file `[W]/text.db` is not a database of ringfence
+      hint: name the store with --store STORE; this file is something else
     exit 1
     error: the file `[W]/text.db` is not a database of ringfence
+      hint: name the store with --store STORE; this file is something else
     exit 1
     error: the file `[W]/text.db` is not a database of ringfence
+      hint: name the store with --store STORE; this file is something else
     exit 1
     error: the database `[W]/newer.db` has version 99, and this program knows versions up to [KNOWN]
+      hint: a newer ringfence made it: use that one
     exit 1
     error: the database `[W]/newer.db` has version 99, and this program knows versions up to [KNOWN]
+      hint: a newer ringfence made it: use that one
     exit 1
     error: the database `[W]/newer.db` has version 99, and this program knows versions up to [KNOWN]
+      hint: a newer ringfence made it: use that one
     exit 1
     error: the database `[W]/newer.db` has version 99, and this program knows versions up to [KNOWN]
+      hint: a newer ringfence made it: use that one
     exit 1
     error: the file `[W]/none.db` cannot be used: entity not found
       hint: name the store with --store STORE or in the variable RINGFENCE_STORE

@@ -1,6 +1,7 @@
 //! The command on a terminal: what it writes there depends on who looks.
 
 use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::bench::{BINARY, Bench};
 
@@ -63,9 +64,13 @@ impl<'a> Terminal<'a> {
 }
 
 /// The interpreter itself: a shim of a version manager needs an environment.
-fn python() -> String {
-    let found = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
-    String::from_utf8(found.stdout).unwrap().trim().to_owned()
+fn python() -> &'static str {
+    static FOUND: OnceLock<String> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let found =
+            Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+        String::from_utf8(found.stdout).unwrap().trim().to_owned()
+    })
 }
 
 const ESCAPE: char = '\u{1b}';
