@@ -86,6 +86,21 @@ fn what_was_learnt_runs_with_the_toolbox_and_with_the_flags() {
 }
 
 #[test]
+fn an_argument_that_is_a_path_needs_no_working_directory() {
+    let bench = Bench::new().file("notes.txt", "the workshop is on Thursday\n").file("other.txt", "");
+    let called = converges(&bench, "count", &["wc", "-l", "notes.txt"]);
+    assert!(called.contains("1 [W]/notes.txt"), "{called}");
+    let written = bench.read("one.toml");
+    assert!(
+        written.contains(r#"capabilities = { fs_reach = { read = ["${workspace}/notes.txt"] }"#),
+        "{written}"
+    );
+    // What a script names by itself is looked for where it works.
+    let called = converges(&Bench::new().file("notes.txt", "x"), "cat", &sh("cat notes.txt"));
+    assert!(called.contains(r#""value":"x""#), "{called}");
+}
+
+#[test]
 fn keeps_what_is_sensitive_out() {
     let bench = Bench::new()
         .file("home/.ssh/id_ed25519", "PRIVATE")
