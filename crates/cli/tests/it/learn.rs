@@ -149,6 +149,41 @@ fn keeps_what_is_sensitive_out() {
 }
 
 #[test]
+fn hosts_are_learnt_by_name_and_only_when_they_were_named() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _request = std::io::Read::read(&mut stream, &mut [0; 4096]);
+            let _answer =
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
+        }
+    });
+    let script = format!(
+        "import urllib.request as r\nprint(r.urlopen('http://notes.test:{port}/').read())\n\
+         try: r.urlopen('http://collect.example/')\nexcept OSError: pass"
+    );
+    let host = format!("notes.test:{port}");
+    let learn = [
+        "learn",
+        "--host",
+        &host,
+        "--host",
+        "unused.test",
+        "--private",
+        "127.0.0.1",
+        "--resolve",
+        "notes.test=127.0.0.1",
+    ];
+    let told = Bench::new().ringfence(&[&learn[..], &["--", "python3", "-c", &script]].concat());
+    assert!(told.contains("b'hi'") && told.ends_with("exit 0"), "{told}");
+    let allow = format!(r#"network = {{ allow = ["notes.test:{port}"], private = ["127.0.0.1"] }}"#);
+    assert!(told.contains(&allow) && !told.contains("resolv.conf"), "{told}");
+    assert!(told.contains("# review: reach collect.example:"), "{told}");
+}
+
+#[test]
 fn loses_nothing_under_load() {
     const FILES: usize = 20_000;
     let bench = Bench::new();
