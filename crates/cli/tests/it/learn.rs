@@ -86,6 +86,21 @@ fn what_was_learnt_runs_with_the_toolbox_and_with_the_flags() {
 }
 
 #[test]
+fn an_argument_that_is_a_path_needs_no_working_directory() {
+    let bench = Bench::new().file("notes.txt", "the workshop is on Thursday\n").file("other.txt", "");
+    let called = converges(&bench, "count", &["wc", "-l", "notes.txt"]);
+    assert!(called.contains("1 [W]/notes.txt"), "{called}");
+    let written = bench.read("one.toml");
+    assert!(
+        written.contains(r#"capabilities = { fs_reach = { read = ["${workspace}/notes.txt"] }"#),
+        "{written}"
+    );
+    // What a script names by itself is looked for where it works.
+    let called = converges(&Bench::new().file("notes.txt", "x"), "cat", &sh("cat notes.txt"));
+    assert!(called.contains(r#""value":"x""#), "{called}");
+}
+
+#[test]
 fn keeps_what_is_sensitive_out() {
     let bench = Bench::new()
         .file("home/.ssh/id_ed25519", "PRIVATE")
@@ -131,6 +146,41 @@ fn keeps_what_is_sensitive_out() {
         assert!(review.contains(seen), "{seen}: {review}");
     }
     assert!(!home.join("planted").exists());
+}
+
+#[test]
+fn hosts_are_learnt_by_name_and_only_when_they_were_named() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _request = std::io::Read::read(&mut stream, &mut [0; 4096]);
+            let _answer =
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
+        }
+    });
+    let script = format!(
+        "import urllib.request as r\nprint(r.urlopen('http://notes.test:{port}/').read())\n\
+         try: r.urlopen('http://collect.example/')\nexcept OSError: pass"
+    );
+    let host = format!("notes.test:{port}");
+    let learn = [
+        "learn",
+        "--host",
+        &host,
+        "--host",
+        "unused.test",
+        "--private",
+        "127.0.0.1",
+        "--resolve",
+        "notes.test=127.0.0.1",
+    ];
+    let told = Bench::new().ringfence(&[&learn[..], &["--", "python3", "-c", &script]].concat());
+    assert!(told.contains("b'hi'") && told.ends_with("exit 0"), "{told}");
+    let allow = format!(r#"network = {{ allow = ["notes.test:{port}"], private = ["127.0.0.1"] }}"#);
+    assert!(told.contains(&allow) && !told.contains("resolv.conf"), "{told}");
+    assert!(told.contains("# review: reach collect.example:"), "{told}");
 }
 
 #[test]

@@ -5,3 +5,4 @@ mod adapter;
 mod example;
 mod gate;
 mod native;
+mod record;

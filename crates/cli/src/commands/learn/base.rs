@@ -23,6 +23,8 @@ impl Base {
                 _ => base.single.push(entry.path().to_path_buf()),
             }
         }
+        // A command with hosts has one of its own, and one without has no use for it.
+        base.single.push(PathBuf::from("/etc/resolv.conf"));
         let rules = plan.landlock.rules.iter().filter(|rule| rule.access.execute);
         base.started = rules.map(|rule| (rule.path.clone(), rule.file)).collect();
         base

@@ -1,7 +1,7 @@
 //! From many paths to few: the smallest list that a reader can still read.
 //!
-//! Two rules, and no other: a folder that was listed is granted as a whole, and so is one of which [`MANY`] entries or more were
-//! used. A folder that is too wide is never granted, whatever was done in it.
+//! Three rules, and no other: a folder that was listed is granted as a whole; so is one of which [`MANY`] entries or more were used;
+//! and so is an installed package of which anything was. A folder that is too wide is never granted, whatever was done in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ pub(super) fn fold(
     listed: impl IntoIterator<Item = PathBuf>,
     is_wide: impl Fn(&Path) -> bool,
 ) -> Folded {
-    let mut kept: BTreeSet<PathBuf> = files.into_iter().collect();
+    let whole = |file: PathBuf| package(&file).filter(|package| !is_wide(package)).unwrap_or(file);
+    let mut kept: BTreeSet<PathBuf> = files.into_iter().map(whole).collect();
     let (wide, folders): (Vec<PathBuf>, Vec<PathBuf>) =
         listed.into_iter().partition(|folder| is_wide(folder));
     kept.extend(folders);
@@ -45,6 +46,22 @@ pub(super) fn fold(
     too_wide.sort();
     too_wide.dedup();
     Folded { paths: kept.into_iter().collect(), too_wide }
+}
+
+/// Returns the installed package that a file belongs to, by the names that package managers give their folders.
+fn package(file: &Path) -> Option<PathBuf> {
+    const PLACES: &[&str] = &["dist-packages", "node_modules", "site-packages"];
+    let is_place =
+        |folder: &&Path| folder.file_name().is_some_and(|name| PLACES.iter().any(|place| name == *place));
+    let place = file.ancestors().skip(1).find(is_place)?;
+    let mut rest = file.strip_prefix(place).ok()?.components();
+    let first = rest.next()?;
+    let mut package = place.join(first);
+    if first.as_os_str().as_encoded_bytes().starts_with(b"@") {
+        package.push(rest.next()?);
+    }
+    // A module that is a single file has nothing around it.
+    rest.next().map(|_| package)
 }
 
 /// Leaves out what lies below something that stays.
@@ -85,13 +102,33 @@ mod tests {
     }
 
     #[test]
-    fn folds_by_the_two_rules_alone() {
+    fn folds_by_the_rules_alone() {
         let seven: Vec<PathBuf> = (0..7).map(|n| format!("/srv/data/{n}").into()).collect();
         assert_eq!(fold(seven.clone(), [], wide).paths, seven);
         let eight = seven.iter().cloned().chain(paths(&["/srv/data/more", "/srv/other"]));
         assert_eq!(fold(eight, [], wide).paths, paths(&["/srv/data", "/srv/other"]));
         let listed = fold(paths(&["/srv/data/x", "/srv/data/y/z"]), paths(&["/srv/data"]), wide);
         assert_eq!(listed.paths, paths(&["/srv/data"]));
+    }
+
+    #[test]
+    fn a_package_is_whole() {
+        let files = [
+            "/srv/node_modules/ajv/lib/a.js",
+            "/srv/node_modules/@scope/sdk/index.js",
+            "/srv/node_modules/a/node_modules/b/c.js",
+            "/opt/v/lib/site-packages/six.py",
+            "/opt/v/lib/site-packages/mcp/types.py",
+        ];
+        let expected = [
+            "/opt/v/lib/site-packages/mcp",
+            "/opt/v/lib/site-packages/six.py",
+            "/srv/node_modules/@scope/sdk",
+            "/srv/node_modules/a/node_modules/b",
+            "/srv/node_modules/ajv",
+        ];
+        assert_eq!(fold(paths(&files), [], wide).paths, paths(&expected));
+        assert_eq!(fold(paths(&files[..1]), [], |_| true).paths, paths(&files[..1]));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ringfence::policy::{Direction, Floor};
-use ringfence::sandbox::{How, Kind, Touch};
+use ringfence::sandbox::{How, Kind};
 
 use super::base::Programs;
 use super::ceiling::Ground;
@@ -26,6 +26,8 @@ pub(super) struct Learnt {
     pub(super) environment: Vec<String>,
     /// Whether it named things from its working directory, which is only there when it is granted.
     pub(super) from_workspace: bool,
+    /// Arguments that are paths from the working directory, and are written in full.
+    pub(super) placed: BTreeSet<String>,
     /// One line each.
     pub(super) review: Vec<Review>,
 }
@@ -43,7 +45,13 @@ pub(super) struct Review {
 
 impl Learnt {
     /// Adds paths and programs. What is in it already was granted before, and stays.
-    pub(super) fn add(&mut self, observations: &[Observation], programs: &Programs, ground: &Ground) {
+    pub(super) fn add(
+        &mut self,
+        observations: &[Observation],
+        programs: &Programs,
+        ground: &Ground,
+        arguments: &[String],
+    ) {
         let made = made(observations);
         let needed = || observations.iter().filter(|one| one.fate == Fate::Needed);
         self.add_programs(programs, &made);
@@ -95,12 +103,7 @@ impl Learnt {
                 }
             }
         }
-        // Its own working directory is there wherever it is; what it names from there is not.
-        self.from_workspace |= observations.iter().any(|one| {
-            let Touch { path, relative, there, how, .. } = &one.touch;
-            let is_below = path.starts_with(&ground.workspace) && *path != ground.workspace;
-            *relative && is_below && one.given && (there.is_some() || writes(*how))
-        });
+        self.add_workspace(observations, ground, arguments);
         if self.from_workspace && !self.write.iter().any(|path| ground.workspace.starts_with(path)) {
             listed.push(ground.workspace.clone());
         }
@@ -115,6 +118,33 @@ impl Learnt {
         tidy(&mut self.read);
         self.review.sort();
         self.review.dedup();
+    }
+
+    /// Finds out whether its working directory has to be there: unless all that it names from there are its own arguments, which can
+    /// be written in full.
+    fn add_workspace(&mut self, observations: &[Observation], ground: &Ground, arguments: &[String]) {
+        // Its own working directory is there wherever it is; what it names from there is not.
+        let is_below = |path: &Path| path.starts_with(&ground.workspace) && *path != ground.workspace;
+        let used: Vec<&Path> = observations
+            .iter()
+            .filter(|one| {
+                one.touch.relative && one.given && (one.touch.there.is_some() || writes(one.touch.how))
+            })
+            .map(|one| one.touch.path.as_path())
+            .filter(|path| is_below(path))
+            .collect();
+        let full = |argument: &str| ringfence::policy::normalise(&ground.workspace.join(argument)).ok();
+        let paths: Vec<(&String, PathBuf)> = arguments
+            .iter()
+            .filter(|argument| !argument.starts_with(['-', '/']) && !argument.is_empty())
+            .filter_map(|argument| Some((argument, full(argument)?)))
+            .filter(|(_, path)| used.contains(&path.as_path()))
+            .collect();
+        if used.iter().all(|used| paths.iter().any(|(_, path)| used.starts_with(path))) {
+            self.placed = paths.into_iter().map(|(argument, _)| argument.clone()).collect();
+        } else {
+            self.from_workspace = true;
+        }
     }
 
     /// Naming a protected path would let it be changed where the folder around it may be: the folder is named instead.

@@ -140,7 +140,8 @@ pub(crate) fn run(args: &LearnArgs, place: &Place, out: &mut dyn Write) -> Resul
     learnt.environment.extend(args.env.iter().map(|one| one.split('=').next().unwrap_or(one).to_owned()));
     learnt.environment.sort();
     learnt.environment.dedup();
-    learnt.add(&observations, &programs, &ground);
+    let arguments = command.get(1..).filter(|_| !args.server).unwrap_or_default();
+    learnt.add(&observations, &programs, &ground, arguments);
     learnt.add_hosts(&sought);
     let entry = if args.server { Kind::Server } else { Kind::Tool };
     let notes = tried.notes();

@@ -1,5 +1,6 @@
 //! Names: what the tool is called, and how paths and arguments are written in a toolbox.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -42,9 +43,9 @@ pub(super) enum Element {
     },
 }
 
-/// Writes arguments for a tool's command: braces are doubled, paths of the workspace start with its variable. Text with `${` has no
+/// Writes arguments for a tool's command: braces are doubled, paths of the workspace start with its variable, those of `placed` too. Text with `${` has no
 /// spelling there, and becomes a value.
-pub(super) fn elements(arguments: &[String], ground: &Ground) -> Vec<Element> {
+pub(super) fn elements(arguments: &[String], ground: &Ground, placed: &BTreeSet<String>) -> Vec<Element> {
     let workspace = ground.workspace.to_str().filter(|text| !text.contains(['{', '}'])).unwrap_or("\0");
     let one = |(place, argument): (usize, &String)| {
         if argument.contains("${") {
@@ -52,6 +53,9 @@ pub(super) fn elements(arguments: &[String], ground: &Ground) -> Vec<Element> {
         }
         let doubled = |text: &str| text.replace('{', "{{").replace('}', "}}");
         match argument.strip_prefix(workspace) {
+            _ if placed.contains(argument) => {
+                Element::Literal(format!("${{workspace}}/{}", doubled(argument)))
+            }
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                 Element::Literal(format!("${{workspace}}{}", doubled(rest)))
             }
@@ -112,12 +116,15 @@ mod tests {
 
     #[test]
     fn writes_arguments_that_mean_themselves() {
-        let arguments = ["-c", "{x}", "/home/u/w/in", "/home/u/wide", "echo ${HOME}"].map(str::to_owned);
+        let arguments =
+            ["-c", "{x}", "/home/u/w/in", "/home/u/wide", "echo ${HOME}", "a/b", "a"].map(str::to_owned);
+        let placed = ["a/b".to_owned()].into();
         let literal = |text: &str| Element::Literal(text.to_owned());
         let value = Element::Value { name: "argument_5".into(), value: "echo ${HOME}".into() };
-        let expected =
-            [literal("-c"), literal("{{x}}"), literal("${workspace}/in"), literal("/home/u/wide"), value];
-        assert_eq!(elements(&arguments, &ground()), expected);
+        let first = ["-c", "{{x}}", "${workspace}/in", "/home/u/wide"].map(literal);
+        let last = ["${workspace}/a/b", "a"].map(literal);
+        let expected: Vec<Element> = first.into_iter().chain([value]).chain(last).collect();
+        assert_eq!(elements(&arguments, &ground(), &placed), expected);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) enum Fate {
     Absent,
     /// Any command has it.
     Anyway,
-    /// Only its being there was asked for, and folders are there when something in them is.
+    /// It is not needed: only a folder's being there was asked for, or what no sandbox has.
     Aside,
     /// It goes into the toolbox.
     Needed,
@@ -46,6 +46,8 @@ pub(super) struct Scene<'a> {
 
 /// Paths of a sandbox itself.
 const OWN: &[&str] = &["/proc", "/dev"];
+/// What the kernel tells of the machine: no sandbox has it, and programs that ask for it go on without.
+const KERNEL: &str = "/sys";
 /// The private scratch folder.
 const SCRATCH: &str = "/tmp";
 
@@ -74,6 +76,9 @@ impl Scene<'_> {
         let real = real.as_deref().unwrap_or(path);
         if self.is_own(path) || self.is_own(real) {
             return (true, Fate::Anyway);
+        }
+        if path.starts_with(KERNEL) {
+            return (false, Fate::Aside);
         }
         let direction = if writes(*how) { Direction::Write } else { Direction::Read };
         let why = private::why(real, direction, self.ground, self.named)

@@ -15,6 +15,9 @@ use super::learnt::Learnt;
 use super::name::{Element, elements, path_text, shell_word};
 use crate::shown::one_line;
 
+/// A list that takes more than this has more than one line.
+const LONG: usize = 200;
+
 /// What a toolbox is written of.
 pub(super) struct Page<'a> {
     pub(super) name: &'a ToolName,
@@ -77,7 +80,7 @@ impl Page<'_> {
         );
         let arguments = self.command.get(1..).unwrap_or_default();
         let (mut command, mut values) = (vec![self.program()], Map::new());
-        for element in elements(arguments, self.ground) {
+        for element in elements(arguments, self.ground, &self.learnt.placed) {
             command.push(match element {
                 Element::Literal(text) => text,
                 Element::Value { name, value } => {
@@ -101,10 +104,13 @@ impl Page<'_> {
         let mut command = vec![self.program()];
         // A server's command has variables, and no places for values.
         command.extend(self.command.iter().skip(1).cloned());
+        let reach = self.learnt.read.iter().chain(&self.learnt.write);
+        let is_granted = reach.into_iter().any(|path| self.ground.workspace.starts_with(path));
         format!(
-            "\n[[server]]\nname = {}\ncommand = {}\ndirectory = \"${{workspace}}\"\ncapabilities = {}\n",
+            "\n[[server]]\nname = {}\ncommand = {}\n{}capabilities = {}\n",
             quoted(&self.name.as_str().to_ascii_lowercase().replace('.', "-")),
             listed(&command),
+            if is_granted { "directory = \"${workspace}\"\n" } else { "" },
             self.capabilities()
         )
     }
@@ -161,8 +167,11 @@ impl Page<'_> {
         if learnt.from_workspace && !learnt.read.iter().chain(&learnt.write).any(granted) {
             flag("--cwd", &self.ground.workspace.to_string_lossy());
         }
-        for (name, list) in [("--read", &learnt.read), ("--write", &learnt.write)] {
-            list.iter().filter_map(|path| path.to_str()).for_each(|path| flag(name, path));
+        // What may be written may be read, there.
+        let is_written = |path: &&PathBuf| learnt.write.iter().any(|root| path.starts_with(root));
+        let read = learnt.read.iter().filter(|path| !is_written(path)).map(|path| ("--read", path));
+        for (name, path) in read.chain(learnt.write.iter().map(|path| ("--write", path))) {
+            flag(name, &path.to_string_lossy());
         }
         for program in learnt.programs.iter().skip(1).filter_map(|path| written_name(path)) {
             flag("--exec", &program);
@@ -173,7 +182,11 @@ impl Page<'_> {
         learnt.private.iter().for_each(|private| flag("--private", private));
         learnt.environment.iter().for_each(|name| flag("--env", name));
         words.push("--".into());
-        words.extend(self.command.iter().map(|word| shell_word(word)));
+        let full = |word: &String| match learnt.placed.contains(word) {
+            true => shell_word(&self.ground.workspace.join(word).to_string_lossy()),
+            false => shell_word(word),
+        };
+        words.extend(self.command.iter().map(full));
         words.join(" ")
     }
 
@@ -199,7 +212,9 @@ fn input(values: &Map<String, Value>) -> String {
 
 fn listed(texts: &[String]) -> String {
     let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
-    format!("[{}]", texts.join(", "))
+    let line = texts.join(", ");
+    // A long list has a line for each, so that it can be read and compared.
+    if line.len() > LONG { format!("[\n  {},\n]", texts.join(",\n  ")) } else { format!("[{line}]") }
 }
 
 /// A basic string of TOML. Its escapes are those of JSON, and the one control character that JSON leaves alone.
