@@ -189,7 +189,7 @@ network.allow = [
 name = "fetch"
 description = "Fetch a page"
 builtin = "fetch_url"
-capabilities = { network = { allowedHosts = ["api.github.com"] } }
+capabilities = { network = { allowedHosts = ["api.github.com:443"] } }
 
 [[tool]]
 name = "any"
@@ -215,6 +215,7 @@ process = { allow = ["true"] }
 name = "say"
 description = "Say something"
 command = ["echo", "hello"]
+input = { type = "object" }
 output = { type = "string" }
 capabilities = { process = { allowedBinaries = ["*"] } }
 "#,
@@ -233,6 +234,7 @@ network = {{ allow = ["acme.test"] }}
 name = "visit"
 description = "Visit a page"
 command = ["python3", "-c", "{script}"]
+input = {{ type = "object" }}
 output = {{ type = "string" }}
 capabilities = {{ network = {{ allowedHosts = ["acme.test"] }}, process = {{ allowedBinaries = ["python3"] }} }}
 "#
@@ -282,6 +284,7 @@ forbidden = true
 name = "slow"
 description = "Wait a little"
 command = ["sleep", "2.6"]
+input = { type = "object" }
 output = { type = "string" }
 capabilities = { process = { allowedBinaries = ["sleep"] } }
 limits = { wall = "2s" }
@@ -390,7 +393,7 @@ capabilities = { fs_reach = { read = "from-personality", write = "from-personali
     #[rustfmt::skip]
     let cases = [
         ("PATH_NOT_REACHABLE", "read",   "[W]/.ssh/id_ed25519",  "PATH_NOT_REACHABLE: read not permitted for [W]/.ssh/id_ed25519",    "is of the floor"),
-        ("PATH_NOT_REACHABLE", "write",  "[W]/ringfence.toml",   "PATH_NOT_REACHABLE: write not permitted for [W]/ringfence.toml",    "decides for itself"),
+        ("PATH_NOT_REACHABLE", "write",  "[W]",                  "PATH_NOT_REACHABLE: write not permitted for [W]",                   "decides for itself"),
         ("PATH_NOT_REACHABLE", "read",   "[W]/promised",         "PATH_NOT_REACHABLE: read not permitted for [W]/promised",           "example 0 should be refused"),
         ("HOST_NOT_ALLOWED",   "host",   "169.254.169.254",      "HOST_NOT_ALLOWED: no",                                              "credentials of this machine"),
         ("TOOL_QUARANTINED",   "",       "",                     "TOOL_QUARANTINED: the definition of `t` looks hostile: x",          "ringfence pins diff t"),

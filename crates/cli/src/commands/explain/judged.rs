@@ -16,6 +16,9 @@ use crate::load::Place;
 use crate::shown::one_line;
 use crate::time::Moment;
 
+/// How much of what a caller was told is told again, in characters.
+const MOST_SAID: usize = 600;
+
 /// What is told of a call.
 #[derive(Debug, Serialize)]
 pub(super) struct Explanation {
@@ -79,7 +82,7 @@ impl Explanation {
             call: Asked::of(&record),
             outcome: record.outcome.clone(),
             meaning: known.map(Code::meaning),
-            said: one_line(&record.result.error),
+            said: cut(one_line(&record.result.error)),
             policy: None,
             rules: Vec::new(),
             lacking: None,
@@ -160,6 +163,14 @@ impl Asked {
             personality: record.personality.as_deref().map(one_line),
             arguments: record.shown_arguments(),
         }
+    }
+}
+
+/// Cuts what a tool said at great length.
+fn cut(text: String) -> String {
+    match text.char_indices().nth(MOST_SAID) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text,
     }
 }
 
