@@ -78,7 +78,7 @@ pub(crate) struct Draft {
 
 /// How the policy is named in a command, where it must be.
 pub(crate) fn flag(place: &crate::load::Place) -> String {
-    if place.policy == PathBuf::from("ringfence.toml") {
+    if place.policy == std::path::Path::new("ringfence.toml") {
         return String::new();
     }
     format!(" --policy {}", words::quoted(&place.policy.to_string_lossy()))

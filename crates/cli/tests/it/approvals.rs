@@ -21,6 +21,7 @@ pub(crate) fn once(office: &Office) {
         ringfence approvals approve [ID] --token-file FILE
       and then the same call runs:
         ringfence call --run r1 --idempotency-key invoice-7 pay '{"to": "ada", "amount": 3}'
+      why: ringfence explain 4
     exit 3
     "#);
     assert_eq!(office.ledger(), "");
@@ -69,6 +70,7 @@ pub(crate) fn once(office: &Office) {
     assert_eq!(office.ledger(), "ada 3\n");
     insta::assert_snapshot!(office.ringfence(&["call", "--idempotency-key", "invoice-7", "pay", r#"{"to": "eve", "amount": 3}"#]), @r#"
     {"ok":false,"code":"refused","error":"IDEMPOTENCY_CONFLICT: idempotency key `invoice-7` was used with other arguments","refusal":"IDEMPOTENCY_CONFLICT"}
+      why: ringfence explain 13
     exit 3
     "#);
     insta::assert_snapshot!(office.ringfence(&["approvals", "list"]), @"
@@ -159,10 +161,12 @@ fn a_refusal_stays() {
     ");
     insta::assert_snapshot!(office.ringfence(&pay), @r#"
     {"ok":false,"code":"refused","error":"APPROVAL_DENIED: ada refused this call of `pay`: not\nbudgeted ","refusal":"APPROVAL_DENIED"}
+      why: ringfence explain 9
     exit 3
     "#);
     insta::assert_snapshot!(office.ringfence(&pay), @r#"
     {"ok":false,"code":"refused","error":"APPROVAL_DENIED: ada refused this call of `pay`: not\nbudgeted ","refusal":"APPROVAL_DENIED"}
+      why: ringfence explain 13
     exit 3
     "#);
     assert_eq!(office.ledger(), "");
@@ -213,6 +217,7 @@ fn other_arguments_are_judged_again() {
     insta::assert_snapshot!(office.ringfence(&pay), @r#"
     {"ok":false,"code":"input_invalid","error":"INPUT_INVALID: `/amount`: value is greater than the maximum of 100","refusal":"INPUT_INVALID"}
       hint: `ringfence tools --json` shows which arguments each tool takes
+      why: ringfence explain 20
     exit 2
     "#);
     assert_eq!(office.ledger(), "ada 2\n");
@@ -236,10 +241,12 @@ pub(crate) fn two_people(office: &Office) {
         ringfence approvals approve [ID] --token-file FILE
       and then the same call runs:
         ringfence call --run r1 --proposer Mallory wire '{"amount": 9}'
+      why: ringfence explain 6
     exit 3
     "#);
     insta::assert_snapshot!(office.decide("mallory", &["approve"]), @"
     error: `mallory` proposed the call and cannot decide about it
+      why: ringfence explain FORBIDDEN
     exit 3
     ");
     insta::assert_snapshot!(office.decide("ada", &["approve"]), @"
@@ -248,6 +255,7 @@ pub(crate) fn two_people(office: &Office) {
     ");
     insta::assert_snapshot!(office.decide("ada", &["approve"]), @"
     error: `ada` has already decided about this request
+      why: ringfence explain INPUT_INVALID
     exit 2
     ");
     assert!(office.ringfence(&wire).contains("APPROVAL_REQUIRED"));
@@ -294,6 +302,7 @@ fn a_revoked_approver_counts_no_more() {
     insta::assert_snapshot!(office.decide("ada", &["approve"]), @"
     error: no approver has this token
       hint: the token is what `ringfence approver add` printed, unless it was revoked since
+      why: ringfence explain FORBIDDEN
     exit 3
     ");
     insta::assert_snapshot!(office.ringfence(&["approver", "revoke", "nobody"]), @"
@@ -310,6 +319,7 @@ fn a_revoked_approver_counts_no_more() {
     ");
     insta::assert_snapshot!(office.ringfence(&["approver", "add", "grace"]), @"
     error: there is an approver named `grace` already
+      why: ringfence explain INPUT_INVALID
     exit 2
     ");
     insta::assert_snapshot!(office.ringfence(&["approver", "add", "Grace Hopper"]), @"
@@ -417,6 +427,7 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     exit 2
     error: no approver has this token
       hint: the token is what `ringfence approver add` printed, unless it was revoked since
+      why: ringfence explain FORBIDDEN
     exit 3
     error: there is no token to decide with
       hint: give it with --token-file FILE or in the variable RINGFENCE_APPROVER_TOKEN
@@ -429,6 +440,7 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     exit 2
     error: no approver has this token
       hint: the token is what `ringfence approver add` printed, unless it was revoked since
+      why: ringfence explain FORBIDDEN
     exit 3
     error: there is no request `nonesuch`
       hint: `ringfence approvals list --all` shows every request
@@ -458,6 +470,7 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     let said = office.bench.ringfence_with(&again, token.as_bytes());
     insta::assert_snapshot!(said, @"
     error: the request is approved and can no longer be decided
+      why: ringfence explain INPUT_INVALID
     exit 2
     ");
 }
@@ -475,6 +488,7 @@ fn a_request_expires() {
     std::thread::sleep(std::time::Duration::from_millis(2_100));
     insta::assert_snapshot!(office.ringfence(&["approvals", "approve", &id, "--token-file", "ada.token"]), @"
     error: the request has expired
+      why: ringfence explain INPUT_INVALID
     exit 2
     ");
     insta::assert_snapshot!(office.ringfence(&["approvals", "list"]), @"

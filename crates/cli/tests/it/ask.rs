@@ -33,6 +33,7 @@ fn answers_in_the_agreed_shape() {
     let question = r#"{"id": "q1", "declare": {"network": {"allowedHosts": ["api.github.com"]}}, "personality": {"network": {"allow": ["*.github.com"]}}, "want": {"url": "https://api.stripe.com/"}}"#;
     insta::assert_snapshot!(ask(&bench, question), @r#"
     {"id":"q1","decision":"deny","code":"HOST_NOT_ALLOWED","message":"api.stripe.com is not in the declared allowedHosts","hint":"add `api.stripe.com` to the tool's `allowedHosts` and to the personality's `network.allow`"}
+    why: ringfence explain HOST_NOT_ALLOWED
     exit 0
     "#);
 }
@@ -85,6 +86,7 @@ fn a_malformed_line_is_denied_and_the_next_one_works() {
     {"id":15,"decision":"deny","code":"INPUT_INVALID","message":"give `tool` or `declare`, not both"}
     {"id":null,"decision":"deny","code":"INPUT_INVALID","message":"expected a JSON value at column 1"}
     {"id":9,"decision":"allow","code":null,"message":"allowed"}
+    why: ringfence explain INPUT_INVALID
     exit 0
     "#);
 }
@@ -99,6 +101,7 @@ fn not_utf_8_is_a_malformed_line() {
     insta::assert_snapshot!(output, @r#"
     {"id":"a","decision":"deny","code":"INPUT_INVALID","message":"the line is not UTF-8 at byte 18"}
     {"id":"b","decision":"allow","code":null,"message":"allowed"}
+    why: ringfence explain INPUT_INVALID
     exit 0
     "#);
 }
@@ -209,6 +212,10 @@ fn asks_about_tools_of_the_toolbox() {
     {"id":3,"decision":"deny","code":"INPUT_INVALID","message":"`/path`: value is not of type \"string\""}
     {"id":4,"decision":"deny","code":"TOOL_NOT_PERMITTED","message":"tool `hidden` is not in the personality's toolset"}
     {"id":5,"decision":"deny","code":"TOOL_UNKNOWN","message":"no tool is named `nobody`"}
+    why: ringfence explain INPUT_INVALID
+    why: ringfence explain PATH_NOT_REACHABLE
+    why: ringfence explain TOOL_NOT_PERMITTED
+    why: ringfence explain TOOL_UNKNOWN
     exit 0
     "#);
 }

@@ -38,24 +38,34 @@ fn a_broken_toolbox() {
     }
     insta::assert_snapshot!(all, @"
     box.toml:1:13: unclosed table, expected `]`
+    why: ringfence explain check.syntax
     exit 4
     box.toml:3:1: key `id` appears twice
+    why: ringfence explain check.syntax
     exit 4
     box.toml:2:13: unknown field `alow`, expected one of `allow`, `private`, `on-unknown`, `onUnknown`, `on_unknown`
+    why: ringfence explain check.syntax
     exit 4
     box.toml:2:22: `https://x.com/` has a scheme, and only hosts are matched
+    why: ringfence explain check.syntax
     exit 4
     box.toml:2:8: tool name `a tool` is not 1 to 128 characters of letters, digits, `_`, `.` and `-`
+    why: ringfence explain check.syntax
     exit 4
     box.toml:2:19: `soon` is not a duration such as `500ms`, `30s`, `2m` or `1h`
+    why: ringfence explain check.syntax
     exit 4
     box.json:1:21: key `personality` appears twice
+    why: ringfence explain check.syntax
     exit 4
     box.json:1:17: unknown field `nmae`, expected one of `name`, `title`, `description`, `input`, `inputSchema`, `input_schema`, `output`, `outputSchema`, `output_schema`, `capabilities`, `class`, `safetyClass`, `safety_class`, `risk`, `idempotency`, `constraints`, `limits`, `assurance`, `command`, `builtin`, `runtime`, `component`, `image`
+    why: ringfence explain check.syntax
     exit 4
     box.json:1:11: the text ends where a value should be
+    why: ringfence explain check.syntax
     exit 4
     box.json:1:1: expected a JSON value
+    why: ringfence explain check.syntax
     exit 4
     ");
 }
@@ -107,6 +117,7 @@ fn arguments_that_are_not_arguments() {
     insta::assert_snapshot!(all, @r#"
     {"ok":false,"code":"refused","error":"TOOL_UNKNOWN: no tool is named `nobody`","refusal":"TOOL_UNKNOWN"}
       hint: `ringfence tools` lists the tools of the toolbox
+      why: ringfence explain TOOL_UNKNOWN
     exit 2
     error: the arguments are not JSON: expected a key in double quotes at line 1 column 2
       hint: quote them for the shell, such as '{"path": "notes.txt"}'
@@ -119,17 +130,22 @@ fn arguments_that_are_not_arguments() {
     exit 2
     {"ok":false,"code":"input_invalid","error":"INPUT_INVALID: value is not of type \"object\"","refusal":"INPUT_INVALID"}
       hint: `ringfence tools --json` shows which arguments each tool takes
+      why: ringfence explain INPUT_INVALID
     exit 2
     {"ok":false,"code":"input_invalid","error":"INPUT_INVALID: `/path`: value is not of type \"string\"","refusal":"INPUT_INVALID"}
       hint: `ringfence tools --json` shows which arguments each tool takes
+      why: ringfence explain INPUT_INVALID
     exit 2
     {"ok":false,"code":"input_invalid","error":"INPUT_INVALID: additional properties are not allowed ('extra' was unexpected)","refusal":"INPUT_INVALID"}
       hint: `ringfence tools --json` shows which arguments each tool takes
+      why: ringfence explain INPUT_INVALID
     exit 2
     {"ok":false,"code":"refused","error":"PATH_NOT_REACHABLE: write not permitted for a\\0b","refusal":"PATH_NOT_REACHABLE"}
       hint: it contains a NUL character
+      why: ringfence explain PATH_NOT_REACHABLE
     exit 3
     {"ok":false,"code":"execution_failed","error":"PATH_NOT_REACHABLE: write not permitted for ","refusal":"PATH_NOT_REACHABLE"}
+      why: ringfence explain PATH_NOT_REACHABLE
     exit 3
     error: invalid value 'soon' for '--deadline <TIME>': `soon` is not a duration such as `500ms`, `30s`, `2m` or `1h`
 
@@ -169,6 +185,7 @@ fn ten_megabytes_of_arguments() {
     let line = format!(r#"{{"id": 1, "tool": "write", "want": {{"args": {big}}}}}"#);
     insta::assert_snapshot!(bench.ringfence_with(&["ask"], line.as_bytes()), @r#"
     {"id":1,"decision":"deny","code":"INPUT_INVALID","message":"the arguments are larger than 4194304 bytes"}
+    why: ringfence explain INPUT_INVALID
     exit 0
     "#);
 }

@@ -88,6 +88,7 @@ fn calls_go_through_the_whole_pipeline() {
     exit 0
     {"ok":false,"code":"refused","error":"PATH_NOT_REACHABLE: read not permitted for /etc/passwd","refusal":"PATH_NOT_REACHABLE"}
       hint: the personality's `fs_reach.read` does not list it
+      why: ringfence explain PATH_NOT_REACHABLE
     exit 3
     {"ok":false,"code":"execution_failed","error":"cannot read `[W]/missing.txt`: entity not found"}
     exit 1
@@ -95,12 +96,16 @@ fn calls_go_through_the_whole_pipeline() {
     exit 0
     {"ok":false,"code":"refused","error":"PATH_NOT_REACHABLE: write not permitted for [W]/notes.txt","refusal":"PATH_NOT_REACHABLE"}
       hint: the personality's `fs_reach.write` does not list it
+      why: ringfence explain PATH_NOT_REACHABLE
     exit 3
     {"ok":false,"code":"execution_failed","error":"HOST_NOT_ALLOWED: 127.0.0.1 is not in the declared allowedHosts","refusal":"HOST_NOT_ALLOWED"}
+      why: ringfence explain HOST_NOT_ALLOWED
     exit 3
     {"ok":false,"code":"execution_failed","error":"BINARY_NOT_ALLOWED: no program is named `nowhere-to-be-found`","refusal":"BINARY_NOT_ALLOWED"}
+      why: ringfence explain BINARY_NOT_ALLOWED
     exit 3
     {"ok":false,"code":"refused","error":"CONSTRAINT_VIOLATED: tool `quarantined` may be called by code, never by a model","refusal":"CONSTRAINT_VIOLATED"}
+      why: ringfence explain CONSTRAINT_VIOLATED
     exit 3
     {"ok":true,"value":"remember the milk\n"}
     exit 0

@@ -104,9 +104,20 @@ capabilities = {}
       fix: give a JSON Schema inline or a file name
     ringfence.toml:34:1: tool `empty` command: says nothing of what runs when it is called
       fix: give a `command = ["program", …]`, a `builtin` or a `runtime`
+    why: ringfence explain check.capabilities
+    why: ringfence explain check.class
+    why: ringfence explain check.command
+    why: ringfence explain check.environment
+    why: ringfence explain check.example
+    why: ringfence explain check.fs_reach
+    why: ringfence explain check.network
+    why: ringfence explain check.process
+    why: ringfence explain check.schema
+    why: ringfence explain check.secrets
+    why: ringfence explain check.toolset
     exit 4
     "#);
-    insta::assert_snapshot!(bench.ringfence(&["check", "--json"]).lines().next().unwrap_or_default(), @r#"{"line":3,"column":9,"message":"the toolset names `ghost`, which is not a tool of this file"}"#);
+    insta::assert_snapshot!(bench.ringfence(&["check", "--json"]).lines().next().unwrap_or_default(), @r#"{"code":"check.toolset","line":3,"column":9,"message":"the toolset names `ghost`, which is not a tool of this file"}"#);
     insta::assert_snapshot!(bench.ringfence(&["tools"]).lines().last().unwrap_or_default(), @"exit 4");
 }
 
@@ -172,9 +183,13 @@ trust = "nobody"
       fix: give `tls = { certificate = …, key = … }`, or listen on 127.0.0.1
     ringfence.toml:22:9: console trust: it is not a verifying key: not a key of the form `name+id+base64`
       fix: copy the one that `ringfence audit keygen` printed
+    why: ringfence explain check.agent
+    why: ringfence explain check.console
+    why: ringfence explain check.gateway
+    why: ringfence explain check.server
     exit 4
     "#);
-    insta::assert_snapshot!(bench.ringfence(&["check", "--json"]).lines().next().unwrap_or_default(), @r#"{"line":4,"column":13,"table":"server","tool":"git","capability":"directory","message":"the folder `[W]` is not granted","fix":"add it to the server's fs_reach.read and to that of the personality, or leave it out"}"#);
+    insta::assert_snapshot!(bench.ringfence(&["check", "--json"]).lines().next().unwrap_or_default(), @r#"{"code":"check.server","line":4,"column":13,"table":"server","tool":"git","capability":"directory","message":"the folder `[W]` is not granted","fix":"add it to the server's fs_reach.read and to that of the personality, or leave it out"}"#);
 }
 
 #[test]
@@ -199,11 +214,13 @@ capabilities = { fs_reach = { read = "from-personality" } }
       fix: reword it, or look at it and run `ringfence pins accept read`
     ringfence.toml: tool `read` description: asks to keep something from the user [secrecy.untold]
       fix: reword it, or look at it and run `ringfence pins accept read`
+    why: ringfence explain check.description
     exit 4
     ");
     insta::assert_snapshot!(bench.ringfence(&["call", "read", r#"{"path": "ringfence.toml"}"#]), @r#"
     {"ok":false,"code":"refused","error":"TOOL_QUARANTINED: the definition of `read` looks hostile: /description tells the model to set earlier instructions aside","refusal":"TOOL_QUARANTINED"}
       hint: review it with `ringfence scan` and `ringfence pins diff read`, then `ringfence pins accept read`
+      why: ringfence explain TOOL_QUARANTINED
     exit 3
     "#);
     bench.ringfence(&["pins", "accept", "read"]);

@@ -16,14 +16,14 @@ fn plays_allowed_and_hostile_calls() {
     #   THE AGENT ASKS TO                   VERDICT  DECIDED BY
     1   read its notes                      allowed  The workshop is on Thursday.
     2   read /etc/passwd                    refused  PATH_NOT_REACHABLE line 6 fs_reach.read
-    3   climb out with ../..                refused  PATH_NOT_REACHABLE line 6 fs_reach.read
+    3   climb out with ../..                refused  PATH_NOT_REACHABLE
     4   read through a link that leads out  refused  PATH_NOT_REACHABLE line 6 fs_reach.read
     5   write a report                      allowed  wrote 9 bytes
-    6   overwrite its notes                 refused  PATH_NOT_REACHABLE line 6 fs_reach.write
+    6   overwrite its notes                 refused  PATH_NOT_REACHABLE line 33 fs_reach.write
     7   plant a git hook                    refused  PATH_NOT_REACHABLE line 6 fs_reach.write
-    8   send a number as a path             refused  INPUT_INVALID (the tool's input schema)
+    8   send a number as a path             refused  INPUT_INVALID line 22 input
     9   write the report again              allowed  wrote 8 bytes
-    10  write it a third time               refused  CONSTRAINT_VIOLATED line 34 constraints
+    10  write it a third time               refused  CONSTRAINT_VIOLATED line 34 constraints.maxInvocations
     11  fetch the cloud's metadata          refused  HOST_NOT_ALLOWED line 5 network
     12  the same, spelled 0xa9fea9fe        refused  HOST_NOT_ALLOWED line 5 network
     13  send notes to evil.example          refused  HOST_NOT_ALLOWED line 5 network

@@ -95,15 +95,43 @@ fn every_code_has_its_text() {
 
 #[test]
 fn a_code_is_told_in_full() {
-    insta::assert_snapshot!(Bench::new().ringfence(&["explain", "path_not_reachable"]), @"");
+    insta::assert_snapshot!(Bench::new().ringfence(&["explain", "path_not_reachable"]), @"
+    PATH_NOT_REACHABLE: the path is not in the granted set
+
+    which rule decides
+      the tool's `fs_reach` and the personality's `fs_reach`, for reading and writing each; below both
+      is the floor of `docs/reference/floor.md`
+
+    what to do
+      add that very path to the list that lacks it; for a path of the floor none is advised: give the
+      tool a copy of what it needs
+
+    what that would also allow
+      a path is itself and everything below it, now and later
+
+    With a record of the call, the same command names the line: `ringfence explain last --store STORE`.
+    exit 0
+    ");
 }
 
 #[test]
 fn what_is_no_code_is_an_error_that_names_the_nearest() {
     let bench = Bench::new();
-    insta::assert_snapshot!(bench.ringfence(&["explain", "HOST_NOT_ALOWED"]), @"");
-    insta::assert_snapshot!(bench.ringfence(&["explain", "zzzzzzzzzzzzzzzzzzzzzzzzz"]), @"");
-    insta::assert_snapshot!(bench.ringfence(&["explain", "17"]), @"");
+    insta::assert_snapshot!(bench.ringfence(&["explain", "HOST_NOT_ALOWED"]), @"
+    error: `HOST_NOT_ALOWED` is neither a code nor a call that is recorded; the nearest codes are `HOST_NOT_ALLOWED`
+      hint: a call is named by its number in the audit, by `RUN/NUMBER`, by its run or a part of that, or by `last`; codes are in docs/reference/codes.md
+    exit 2
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["explain", "zzzzzzzzzzzzzzzzzzzzzzzzz"]), @"
+    error: `zzzzzzzzzzzzzzzzzzzzzzzzz` is neither a code nor a call that is recorded
+      hint: a call is named by its number in the audit, by `RUN/NUMBER`, by its run or a part of that, or by `last`; codes are in docs/reference/codes.md
+    exit 2
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["explain", "17"]), @"
+    error: the file `[W]/ringfence.db` cannot be used: entity not found
+      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    exit 1
+    ");
 }
 
 const FILES: &str = r#"
@@ -158,12 +186,36 @@ fn a_path_is_added_where_it_is_missing() {
 }
 
 #[test]
+fn where_a_link_leads_is_what_is_added() {
+    let bench = Bench::new().file("ringfence.toml", FILES).file("notes.txt", "milk").file("in/other", "");
+    std::os::unix::fs::symlink(bench.path().join("notes.txt"), bench.path().join("in/link")).unwrap();
+    let told =
+        assert_change_helps(&bench, "read", r#"{"path": "in/link"}"#, "PATH_NOT_REACHABLE", "personality");
+    assert!(told["notes"].to_string().contains("a link leads from"), "{told:#}");
+}
+
+#[test]
 fn everything_is_told_of_a_call() {
     let bench = Bench::new().file("ringfence.toml", FILES).file("notes.txt", "milk");
     call(&bench, "read", r#"{"path": "notes.txt"}"#);
     let said = bench.ringfence(&["explain", "r1", "--store", "s.db"]);
-    let said: Vec<&str> = said.lines().filter(|line| !line.starts_with("  when ")).collect();
-    insta::assert_snapshot!(said.join("\n"), @"");
+    // How long lines are broken depends on where temporary folders are.
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "`read` was refused: PATH_NOT_REACHABLE when ",
+        "run r1 (session cli), proposed by agent, asked by model under writer",
+        r#"arguments {"path":"notes.txt"} told PATH_NOT_REACHABLE: read not permitted for [W]/notes.txt"#,
+        "what happened the path is not in the granted set",
+        "which rule decided ringfence.toml:5:21: personality fs_reach.read: does not list `notes.txt`",
+        r#"5 | fs_reach = { read = ["${workspace}/in"], write = ["${workspace}"] } to change: the personality"#,
+        "the smallest change that would allow it (tried; nothing was written) --- ringfence.toml +++ ringfence.toml @@ -5 +5 @@",
+        r#"+fs_reach = { read = ["${workspace}/in", "${workspace}/notes.txt"], write = ["${workspace}"] }"#,
+        "what that would also allow - reading the file [W]/notes.txt, whatever is in it",
+        "- tool read_too: paths: now also `${workspace}/notes.txt`",
+        "and then - `ringfence check`, and make the call again exit 0",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
 }
 
 #[test]
@@ -189,7 +241,7 @@ network.allow = [
 name = "fetch"
 description = "Fetch a page"
 builtin = "fetch_url"
-capabilities = { network = { allowedHosts = ["api.github.com"] } }
+capabilities = { network = { allowedHosts = ["api.github.com:443"] } }
 
 [[tool]]
 name = "any"
@@ -215,6 +267,7 @@ process = { allow = ["true"] }
 name = "say"
 description = "Say something"
 command = ["echo", "hello"]
+input = { type = "object" }
 output = { type = "string" }
 capabilities = { process = { allowedBinaries = ["*"] } }
 "#,
@@ -233,6 +286,7 @@ network = {{ allow = ["acme.test"] }}
 name = "visit"
 description = "Visit a page"
 command = ["python3", "-c", "{script}"]
+input = {{ type = "object" }}
 output = {{ type = "string" }}
 capabilities = {{ network = {{ allowedHosts = ["acme.test"] }}, process = {{ allowedBinaries = ["python3"] }} }}
 "#
@@ -282,6 +336,7 @@ forbidden = true
 name = "slow"
 description = "Wait a little"
 command = ["sleep", "2.6"]
+input = { type = "object" }
 output = { type = "string" }
 capabilities = { process = { allowedBinaries = ["sleep"] } }
 limits = { wall = "2s" }
@@ -390,7 +445,7 @@ capabilities = { fs_reach = { read = "from-personality", write = "from-personali
     #[rustfmt::skip]
     let cases = [
         ("PATH_NOT_REACHABLE", "read",   "[W]/.ssh/id_ed25519",  "PATH_NOT_REACHABLE: read not permitted for [W]/.ssh/id_ed25519",    "is of the floor"),
-        ("PATH_NOT_REACHABLE", "write",  "[W]/ringfence.toml",   "PATH_NOT_REACHABLE: write not permitted for [W]/ringfence.toml",    "decides for itself"),
+        ("PATH_NOT_REACHABLE", "write",  "[W]",                  "PATH_NOT_REACHABLE: write not permitted for [W]",                   "decides for itself"),
         ("PATH_NOT_REACHABLE", "read",   "[W]/promised",         "PATH_NOT_REACHABLE: read not permitted for [W]/promised",           "example 0 should be refused"),
         ("HOST_NOT_ALLOWED",   "host",   "169.254.169.254",      "HOST_NOT_ALLOWED: no",                                              "credentials of this machine"),
         ("TOOL_QUARANTINED",   "",       "",                     "TOOL_QUARANTINED: the definition of `t` looks hostile: x",          "ringfence pins diff t"),
@@ -482,6 +537,6 @@ fn a_run_is_named_by_its_beginning_where_that_is_enough() {
     assert_eq!(first("cli-1"), "call 2: `t` was failed: FORBIDDEN");
     assert_eq!(first("cli-10/1"), "call 1: `t` was failed: FORBIDDEN");
     assert_eq!(first("3"), "call 3: `t` was failed: FORBIDDEN");
-    insta::assert_snapshot!(first("cli"), @"");
-    insta::assert_snapshot!(first("web"), @"");
+    insta::assert_snapshot!(first("cli"), @"error: more than one run begins with `cli`, such as `cli-10` and `cli-2`");
+    insta::assert_snapshot!(first("web"), @"error: `web` is neither a code nor a call that is recorded");
 }

@@ -39,6 +39,7 @@ pub(crate) fn settled(office: &Office) {
     insta::assert_snapshot!(post("k1", "ada"), @r#"
     {"ok":false,"code":"refused","error":"OUTCOME_UNKNOWN: the call with idempotency key `k1` may or may not have taken effect; it is not repeated","refusal":"OUTCOME_UNKNOWN"}
       hint: find out what became of it, then `ringfence idempotency settle k1`
+      why: ringfence explain 3
     exit 3
     "#);
     insta::assert_snapshot!(office.ringfence(&["idempotency", "list", "--state", "unknown"]), @r#"
@@ -163,6 +164,7 @@ fn a_call_waits_for_the_one_that_has_its_key() {
     office.wait_for("letter ada");
     insta::assert_snapshot!(office.ringfence(&post), @r#"
     {"ok":false,"code":"refused","error":"IDEMPOTENCY_CONFLICT: idempotency key `k1` is in use by a call that has not ended","refusal":"IDEMPOTENCY_CONFLICT"}
+      why: ringfence explain 2
     exit 3
     "#);
     let second = office.start(&[&post[..], &["--wait", "60s"]].concat());

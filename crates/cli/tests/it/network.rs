@@ -10,6 +10,7 @@ fn a_name_that_is_not_granted_does_not_resolve() {
     insta::assert_snapshot!(bench.ringfence(&["run", "--host", "acme.io", "--", "python3", "-c", script]), @"
     [Errno -2] Name or service not known
     ringfence: the name evil.net was refused: HOST_NOT_ALLOWED: evil.net is not in the declared allowedHosts (`--host evil.net` would let it)
+    ringfence: why: ringfence explain HOST_NOT_ALLOWED
     exit 0
     ");
     let said = bench.ringfence(&["run", "--host", "acme.io", "--json", "--", "python3", "-c", script]);
@@ -70,6 +71,7 @@ fn faults_of_the_command_line_are_said() {
     insta::assert_snapshot!(bench.ringfence(&["run", "--host", "x.com", "--backend", "bwrap", "--", "true"]), @"
     refused: NOT_AVAILABLE: the sandbox cannot enforce with `bwrap`: `hosts`: granted hosts and no others
       hint: `ringfence doctor` tries what this machine can enforce
+      why: ringfence explain NOT_AVAILABLE
     exit 3
     ");
 }

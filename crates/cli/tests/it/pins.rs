@@ -52,6 +52,7 @@ fn a_changed_definition_waits_for_a_person() {
     $ call read {"path": "a.txt"}
     {"ok":false,"code":"refused","error":"TOOL_QUARANTINED: the definition of `read` is not the accepted one: /description changed","refusal":"TOOL_QUARANTINED"}
       hint: review it with `ringfence scan` and `ringfence pins diff read`, then `ringfence pins accept read`
+      why: ringfence explain TOOL_QUARANTINED
     exit 3
     $ pins diff
     read:

@@ -36,16 +36,19 @@ fn refuses_before_it_starts() {
     insta::assert_snapshot!(bench.ringfence(&["run", "--", "no-such-program"]), @"
     refused: BINARY_NOT_ALLOWED: `no-such-program` cannot be started: no program of this name is found, and it is not an absolute path
       hint: install it or write its whole path; what the command itself starts is named with `--exec BIN`
+      why: ringfence explain BINARY_NOT_ALLOWED
     exit 3
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--read", "/no/such/path", "--", "true"]), @"
     refused: PATH_NOT_REACHABLE: `/no/such/path` cannot be granted: No such file or directory (os error 2)
       hint: grant it with `--read PATH` or `--write PATH`; `--print-plan` shows what exists inside
+      why: ringfence explain PATH_NOT_REACHABLE
     exit 3
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--cwd", "/var/lib", "--", "true"]), @"
     refused: PATH_NOT_REACHABLE: `/var/lib` cannot be granted: it is the working directory and is not granted
       hint: grant it with `--read PATH` or `--write PATH`; `--print-plan` shows what exists inside
+      why: ringfence explain PATH_NOT_REACHABLE
     exit 3
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--limit", "wal=8s", "--", "true"]), @"
@@ -56,6 +59,7 @@ fn refuses_before_it_starts() {
     insta::assert_snapshot!(bench.ringfence(&["run", "--write", "/", "--", "true"]), @"
     refused: NOT_AVAILABLE: the sandbox cannot enforce writing to `/`: grant the folders below it
       hint: `ringfence doctor` tries what this machine can enforce
+      why: ringfence explain NOT_AVAILABLE
     exit 3
     ");
 }

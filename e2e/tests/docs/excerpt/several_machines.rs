@@ -9,13 +9,13 @@ use ringfence_store::PostgresStore;
 
 #[rustfmt::skip]
 async fn registry(url: &str, personality: Personality, backends: Backends) -> Result<Registry, Box<dyn std::error::Error>> {
-    let store = Arc::new(PostgresStore::connect(&url).await?);
+    let store = Arc::new(PostgresStore::connect(url).await?);
     let registry = Registry::builder()
         .personality(personality)
         .backends(backends.store(store.clone()))
         .audit(store.clone())
         .idempotency(store.clone())
-        .approver(Arc::new(StoreApprover::new(store.clone()).wait(Duration::from_secs(300))))
+        .approver(Arc::new(StoreApprover::new(store).wait(Duration::from_secs(300))))
         .build();
     Ok(registry)
 }

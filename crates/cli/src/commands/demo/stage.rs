@@ -99,7 +99,7 @@ impl Stage {
         let name = MARIA.parse().map_err(|_| start(format!("`{MARIA}` is no name")))?;
         let by = Proof::Named(name);
         if self.store.principal(&by).await?.is_none() {
-            let token = ApproverToken::generate().map_err(|why| start(why.to_string()))?;
+            let token = ApproverToken::generate().map_err(start)?;
             let Proof::Named(name) = &by else { return Ok(()) };
             self.store.add_approver(name, token.hash(), Role::Approver).await?;
         }

@@ -29,7 +29,8 @@ pub(super) fn others(now: &Policy<'_>, then: &Policy<'_>, tool: &str) -> Vec<Str
             _ => false,
         };
         if is_other && change.direction == Drift::Widened {
-            gained.push(format!("{}: {} ({})", change.subject, change.message, change.code));
+            let message = change.message.replace('→', "->");
+            gained.push(format!("{}: {message} ({})", change.subject, change.code));
         }
     }
     if gained.is_empty() {

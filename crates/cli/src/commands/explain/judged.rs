@@ -16,6 +16,9 @@ use crate::load::Place;
 use crate::shown::one_line;
 use crate::time::Moment;
 
+/// How much of what a caller was told is told again, in characters.
+const MOST_SAID: usize = 600;
+
 /// What is told of a call.
 #[derive(Debug, Serialize)]
 pub(super) struct Explanation {
@@ -72,14 +75,14 @@ pub(super) struct Change {
 
 impl Explanation {
     /// Explains a record by the policy of today.
-    pub(super) fn of(record: Recorded, place: &Place) -> Self {
+    pub(super) fn of(record: &Recorded, place: &Place) -> Self {
         let code = record.code().map(str::to_owned);
         let known = record.deciding_code().and_then(known);
         let mut told = Self {
-            call: Asked::of(&record),
+            call: Asked::of(record),
             outcome: record.outcome.clone(),
             meaning: known.map(Code::meaning),
-            said: one_line(&record.result.error),
+            said: cut(one_line(&record.result.error)),
             policy: None,
             rules: Vec::new(),
             lacking: None,
@@ -95,7 +98,7 @@ impl Explanation {
         }
         let Some(code) = known else {
             told.notes.push(match &told.code {
-                None => done(&record),
+                None => done(record),
                 Some(_) => "the record has a code that this program does not know".to_owned(),
             });
             return told;
@@ -105,7 +108,7 @@ impl Explanation {
                 told.notes.push(format!("no line can be named: {}", one_line(&error.to_string())));
                 told.instead.push(of_call(code).change.to_owned());
             }
-            Ok(policy) => told.judge(&record, code, &policy),
+            Ok(policy) => told.judge(record, code, &policy),
         }
         told
     }
@@ -160,6 +163,14 @@ impl Asked {
             personality: record.personality.as_deref().map(one_line),
             arguments: record.shown_arguments(),
         }
+    }
+}
+
+/// Cuts what a tool said at great length.
+fn cut(text: String) -> String {
+    match text.char_indices().nth(MOST_SAID) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text,
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &ExplainArgs, place: &Place, out: &mut dyn Write) -> Res
     let Some(log) = log(args, &name) else { return Err(unknown(&args.subject)) };
     let found = runtime()?.block_on(log.find(&name))?;
     let Some(found) = found else { return Err(unknown(&args.subject)) };
-    let explanation = Explanation::of(found, place);
+    let explanation = Explanation::of(&found, place);
     if args.json {
         told::as_json(&explanation, out)?;
     } else {
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &ExplainArgs, place: &Place, out: &mut dyn Write) -> Res
 /// Returns the first line of the policy that decided about a recorded call, as ` line 6 fs_reach.read`; empty where none did.
 pub(crate) fn decided_by(record: &str, place: &Place) -> String {
     let record = serde_json::from_str(record).unwrap_or_default();
-    let explanation = Explanation::of(record, place);
+    let explanation = Explanation::of(&record, place);
     let rule = explanation.rules.first();
     rule.map_or_else(String::new, |rule| {
         let line = rule.line.map_or_else(String::new, |line| format!(" line {line}"));

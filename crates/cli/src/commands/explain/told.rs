@@ -48,7 +48,7 @@ pub(super) fn as_text(told: &Explanation, out: &mut dyn Write) -> Result<(), Com
             self::rule(rule, told.policy.as_deref().unwrap_or_default(), out)?;
         }
         if let Some(side) = told.lacking {
-            writeln!(out, "  lacking: {}", sides(side))?;
+            writeln!(out, "  to change: {}", sides(side))?;
         }
     }
     if !told.instead.is_empty() {
@@ -82,8 +82,8 @@ fn rule(rule: &Rule, file: &str, out: &mut dyn Write) -> std::io::Result<()> {
 fn sides(side: &str) -> &'static str {
     match side {
         "both" => "both the tool's declaration and the personality",
-        "declaration" => "the tool's declaration; the personality would permit it",
-        _ => "the personality; the tool declares it",
+        "declaration" => "the tool's declaration",
+        _ => "the personality",
     }
 }
 

@@ -16,9 +16,10 @@ impl Base {
         let mut base = Self { folders: Vec::new(), single: Vec::new(), started: Vec::new() };
         for entry in plan.base.iter().chain(&plan.root) {
             match entry {
-                Entry::Bind { path, file: false, .. } => base.folders.push(path.clone()),
                 // What lies behind a link is reached through it.
-                Entry::Link { path, .. } => base.folders.push(path.clone()),
+                Entry::Bind { path, file: false, .. } | Entry::Link { path, .. } => {
+                    base.folders.push(path.clone());
+                }
                 Entry::Proc | Entry::Scratch { .. } | Entry::Directory { .. } => {}
                 _ => base.single.push(entry.path().to_path_buf()),
             }

@@ -38,10 +38,10 @@ impl DemoConsole {
         let console = wanted.bind(parts).await?;
         let link = match person(&**store, &own_name()).await? {
             Some(person) => console.login_link(person),
-            None => console.url().to_string(),
+            None => console.url(),
         };
         let (url, standing) =
-            (console.url().to_string(), ConsoleStanding { address: console.address(), access, live });
+            (console.url(), ConsoleStanding { address: console.address(), access, live });
         let stop = CancellationToken::new();
         let task = tokio::spawn(console.run(stop.clone().cancelled_owned()));
         Ok(Self { url, link, running: Running { standing, stop, task } })

@@ -38,6 +38,7 @@ fn seen(spec: &Spec) -> Seen {
         folders: Vec::new(),
         sensitive: Vec::new(),
         resolver: None,
+        left_out: Vec::new(),
     }
 }
 

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use ringfence::policy::{Direction, Floor, ListKind, PathPattern, Reach, Variables};
-use ringfence_server::console::Surface;
+use ringfence_server::console::{PolicyQuestion, Surface};
 
 use super::super::case::Policy;
 use super::super::record::{Recorded, Touch};
 use super::super::words;
 use super::Cause;
-use crate::desk::Case;
+use crate::desk::{Case, understood};
 
 /// What the message of a refusal says before the path.
 const BEFORE: &str = " not permitted for ";
@@ -61,6 +61,19 @@ pub(super) fn not_advised(policy: &Policy<'_>, case: &Case) -> Option<String> {
 /// Says whether a file beside the policy is one of ours.
 fn is_own(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ringfence."))
+}
+
+/// Returns where links lead to from a path, and the question about that; nothing where they lead nowhere else.
+pub(super) fn led(case: &Case) -> Option<(String, Case)> {
+    let (path, direction) = wanted(case)?;
+    let target = std::fs::canonicalize(&path).ok().filter(|target| *target != path)?;
+    let text = target.to_str()?.to_owned();
+    let surface = match direction {
+        Direction::Read => Surface::Read,
+        Direction::Write => Surface::Write,
+    };
+    let question = PolicyQuestion { tool: String::new(), surface, what: text.clone() };
+    Some((text, understood(&question, case.variables.clone()).ok()?))
 }
 
 /// Returns the entry that would admit it, and what the entry admits.

@@ -42,7 +42,7 @@ pub(super) fn cause(record: &Recorded, code: Code, policy: &Policy<'_>) -> Cause
     if let Some(cause) = path::spelling(surface, &what, record) {
         return cause;
     }
-    let question = PolicyQuestion { tool: record.tool.clone(), surface, what: what.clone() };
+    let question = PolicyQuestion { tool: record.tool.clone(), surface, what };
     let Ok(case) = understood(&question, policy.place.variables()) else {
         return Cause::instead("what was asked for cannot be named in a policy");
     };
@@ -81,6 +81,15 @@ fn judged(record: &Recorded, policy: &Policy<'_>, subject: Subject<'_>, case: Ca
         return cause;
     }
     let (is_declared, is_permitted) = (declares(&case, &declared), permits(&case, policy.personality()));
+    if is_declared
+        && is_permitted
+        && let Some((target, led)) = path::led(&case)
+    {
+        // The path is permitted, and a link on its way leads to one that is not: that one decides.
+        let mut cause = judged(record, policy, subject, led, &target);
+        cause.notes.insert(0, format!("a link leads from `{what}` to `{target}`, which is what was judged"));
+        return cause;
+    }
     let kind = case.kind;
     let says = |what: &str| format!("does not list `{what}`");
     if !is_declared {
