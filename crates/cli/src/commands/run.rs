@@ -384,10 +384,10 @@ const fn advice(code: Code) -> Option<&'static str> {
         Code::BinaryNotAllowed => Some(
             "install it or write its whole path; what the command itself starts is named with `--exec BIN`",
         ),
-        Code::PathNotReachable => {
-            Some("grant it with `--read PATH` or `--write PATH`; `--print-plan` shows what exists inside")
-        }
-        Code::NotAvailable => Some("`ringfence doctor` tries what this machine can enforce"),
+        Code::PathNotReachable => Some(
+            "only what is there can be granted, and only what is granted can be used: `--read PATH`, `--write PATH`",
+        ),
+        Code::NotAvailable => Some("`ringfence doctor` shows what can be enforced here"),
         _ => None,
     }
 }

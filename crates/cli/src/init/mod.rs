@@ -10,7 +10,7 @@ mod question;
 mod words;
 pub(crate) mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(crate) use question::Questions;
 pub(crate) use words::split;
@@ -78,7 +78,7 @@ pub(crate) struct Draft {
 
 /// How the policy is named in a command, where it must be.
 pub(crate) fn flag(place: &crate::load::Place) -> String {
-    if place.policy == std::path::Path::new("ringfence.toml") {
+    if place.policy == Path::new("ringfence.toml") {
         return String::new();
     }
     format!(" --policy {}", words::quoted(&place.policy.to_string_lossy()))

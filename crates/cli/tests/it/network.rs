@@ -70,7 +70,7 @@ fn faults_of_the_command_line_are_said() {
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--host", "x.com", "--backend", "bwrap", "--", "true"]), @"
     refused: NOT_AVAILABLE: the sandbox cannot enforce with `bwrap`: `hosts`: granted hosts and no others
-      hint: `ringfence doctor` tries what this machine can enforce
+      hint: `ringfence doctor` shows what can be enforced here
       why: ringfence explain NOT_AVAILABLE
     exit 3
     ");

@@ -41,13 +41,13 @@ fn refuses_before_it_starts() {
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--read", "/no/such/path", "--", "true"]), @"
     refused: PATH_NOT_REACHABLE: `/no/such/path` cannot be granted: No such file or directory (os error 2)
-      hint: grant it with `--read PATH` or `--write PATH`; `--print-plan` shows what exists inside
+      hint: only what is there can be granted, and only what is granted can be used: `--read PATH`, `--write PATH`
       why: ringfence explain PATH_NOT_REACHABLE
     exit 3
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--cwd", "/var/lib", "--", "true"]), @"
     refused: PATH_NOT_REACHABLE: `/var/lib` cannot be granted: it is the working directory and is not granted
-      hint: grant it with `--read PATH` or `--write PATH`; `--print-plan` shows what exists inside
+      hint: only what is there can be granted, and only what is granted can be used: `--read PATH`, `--write PATH`
       why: ringfence explain PATH_NOT_REACHABLE
     exit 3
     ");
@@ -58,7 +58,7 @@ fn refuses_before_it_starts() {
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--write", "/", "--", "true"]), @"
     refused: NOT_AVAILABLE: the sandbox cannot enforce writing to `/`: grant the folders below it
-      hint: `ringfence doctor` tries what this machine can enforce
+      hint: `ringfence doctor` shows what can be enforced here
       why: ringfence explain NOT_AVAILABLE
     exit 3
     ");

@@ -90,7 +90,8 @@ fn each_table_has_the_keys_that_its_type_takes() {
 
 #[test]
 fn each_choice_has_the_words_that_its_type_takes() {
-    fn choices(kind: &'static Kind, around: Around<'_>, check: &mut dyn FnMut(&[(&str, &str)], Around<'_>)) {
+    type Check<'a> = dyn FnMut(&[(&str, &str)], Around<'_>) + 'a;
+    fn choices(kind: &'static Kind, around: Around<'_>, check: &mut Check<'_>) {
         match kind {
             Kind::Choice(words) => check(words, around),
             Kind::Map(_, kind) => choices(kind, &|value| around(json!({ "some": value })), check),

@@ -40,8 +40,7 @@ impl DemoConsole {
             Some(person) => console.login_link(person),
             None => console.url(),
         };
-        let (url, standing) =
-            (console.url(), ConsoleStanding { address: console.address(), access, live });
+        let (url, standing) = (console.url(), ConsoleStanding { address: console.address(), access, live });
         let stop = CancellationToken::new();
         let task = tokio::spawn(console.run(stop.clone().cancelled_owned()));
         Ok(Self { url, link, running: Running { standing, stop, task } })
