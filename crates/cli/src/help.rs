@@ -14,6 +14,8 @@ fn words(line: &str) -> Vec<String> {
             // What comes before is another program.
             (None, '|') => kept.clear(),
             (None, '>' | '<') => break,
+            // A word for the reader.
+            (None, '#') if kept.ends_with(' ') => break,
             (None, '\'' | '"') => quote = Some(c),
             (Some(open), c) if open == c => quote = None,
             _ => {}

@@ -102,6 +102,7 @@ fn what_cannot_be_done_is_said() {
     ");
     insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "ringfence.toml", "tail"]), @"
     error: the file `[W]/ringfence.toml` is not a regular file of this user alone; it must have mode 600
+      hint: let nobody else read or write it (`chmod 600`), if it is a store; name another with --store STORE
     exit 1
     ");
     insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "log.db", "show", "99"]), @"

@@ -128,6 +128,7 @@ fn a_file_is_copied_with_everything_in_it() {
     ");
     insta::assert_snapshot!(copy(&["office.db"]), @"
     error: [DATABASE] is not empty
+      hint: name a database without tables of ringfence
     exit 1
     ");
     // The new place goes on where the old one was.

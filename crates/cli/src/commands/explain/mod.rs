@@ -34,11 +34,11 @@ const HINT: &str = "a call is named by its number in the audit, by `RUN/NUMBER`,
 /// Changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ringfence explain HOST_NOT_ALLOWED             what a code means
-  ringfence explain last --store audit.db        the last call that was not done
-  ringfence explain 17                           record 17 of the store, as `ringfence audit tail` numbers it
-  ringfence explain cli-4711 --audit calls.jsonl the last call of a run, in a file of JSON lines
-  ringfence -p team.toml explain 17              with the rules of another policy file")]
+  ringfence explain HOST_NOT_ALLOWED                # what a code means
+  ringfence explain last --store audit.db           # the last call that was not done
+  ringfence explain 17                              # record 17 of the store, as `ringfence audit tail` numbers it
+  ringfence explain cli-4711 --audit calls.jsonl    # the last call of a run, in a file of JSON lines
+  ringfence explain 17 -p team.toml                 # with the rules of another policy file")]
 pub(crate) struct ExplainArgs {
     /// A code; or a call: its number in the audit, `RUN/NUMBER`, a run or the beginning of one, or `last`
     subject: String,

@@ -85,8 +85,7 @@ pub(crate) struct LearnArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  ringfence learn --out git.toml -- git log
-  ringfence --policy git.toml call git                    # run it, confined to what was learnt
+  ringfence learn --out git.toml -- git log                    # then `ringfence --policy git.toml call git`
   ringfence learn --from git.toml --out git.toml -- git gc     # widen it by another run
   ringfence learn --host api.github.com -- curl -s https://api.github.com/zen
   ringfence learn --server --out time.toml -- python3 server.py < requests.jsonl";
