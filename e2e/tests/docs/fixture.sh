@@ -89,6 +89,11 @@ fixture_clerk() {
 }
 
 # A repository with a toolbox, whose manifest is on `origin/main`.
+fixture_history() {
+  fixture_folder && git init -q . && echo one >notes.txt && git add notes.txt &&
+    git -c user.name=Ada -c user.email=ada@example.com commit -qm "Begin"
+}
+
 fixture_repository() {
   fixture_folder && git init -q -b main . && git config user.email ada@example.org && git config user.name Ada || return 1
   cat >ringfence.toml <<TOML
