@@ -69,11 +69,11 @@ fixture_pay_invoice() {
 # Two calls that were killed in the middle: the tool had begun, and nobody knows what became of it.
 fixture_doubt() {
   local number call
-  sed 's/echo \\"note/sleep 60; echo \\"note/' ringfence.toml >slow.toml
+  sed 's/echo \\"note/while :; do :; done; echo \\"note/' ringfence.toml >slow.toml
   for number in 9 10; do
     ringfence --policy slow.toml call --idempotency-key letter-$number note "{\"text\": \"sent letter $number\"}" >/dev/null 2>&1 &
     call=$!
-    until ringfence idempotency list 2>/dev/null | grep -q "letter-$number "; do
+    until ringfence idempotency list 2>/dev/null | grep -q "letter-$number *executing"; do
       kill -0 $call || return 1
       sleep 0.1
     done
@@ -89,6 +89,9 @@ fixture_clerk() {
 }
 
 # A repository with a toolbox, whose manifest is on `origin/main`.
+fixture_first_hour() {
+  fixture_folder && echo 'print(open("notes.txt").read())' >build.py && echo one >notes.txt
+}
 fixture_history() {
   fixture_folder && git init -q . && echo one >notes.txt && git add notes.txt &&
     git -c user.name=Ada -c user.email=ada@example.com commit -qm "Begin"
