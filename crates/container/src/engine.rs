@@ -19,7 +19,7 @@ pub(crate) const NAME: &str = "container";
 
 /// The parts that no engine enforces here: nobody is told of refused system calls, the programs are an image's and not this machine's,
 /// and streams are pipes.
-pub const UNSUPPORTED: &[Part] = &[Part::Observing, Part::Programs, Part::Terminal];
+pub const UNSUPPORTED: &[Part] = &[Part::Observing, Part::Programs, Part::Recording, Part::Terminal];
 
 /// A container engine: Podman or Docker, on this machine or another.
 ///

@@ -26,6 +26,7 @@ const PARTS: &[Part] = &[
     Part::Observing,
     Part::Privileges,
     Part::Programs,
+    Part::Recording,
     Part::SystemCalls,
     Part::Terminal,
     Part::Written,
@@ -46,6 +47,7 @@ fn needing(kind: Kind, part: Part) -> Spec {
         }
         Part::Limit(LimitName::Scratch) => spec.limits(limits(r#"{"scratch": "1M"}"#)),
         Part::Observing => spec.observe(),
+        Part::Recording => spec.record(),
         Part::Terminal => spec.terminal(),
         Part::Written => spec.tree("/var/tmp", ringfence::sandbox::Access::WRITE),
         _ => spec,
