@@ -25,6 +25,8 @@ use crate::sys::notify;
 
 /// More different paths than this are only counted: a command could make up more than there is memory for.
 const MOST_PATHS: usize = 500_000;
+/// The same of addresses.
+const MOST_ADDRESSES: usize = 10_000;
 
 /// Writes down what a command names.
 pub(crate) struct Recorder {
@@ -111,10 +113,14 @@ impl Recorder {
     }
 
     fn note_address(&mut self, address: SocketAddr) {
-        let place = *self.addresses.entry(address).or_insert(self.record.addresses.len());
-        match self.record.addresses.get_mut(place) {
-            Some((_, times)) => *times += 1,
-            None => self.record.addresses.push((address, 1)),
+        let known = self.addresses.get(&address).copied();
+        if let Some((_, times)) = known.and_then(|place| self.record.addresses.get_mut(place)) {
+            *times += 1;
+        } else if self.addresses.len() >= MOST_ADDRESSES {
+            self.record.left_out += 1;
+        } else {
+            self.addresses.insert(address, self.record.addresses.len());
+            self.record.addresses.push((address, 1));
         }
     }
 
@@ -132,5 +138,23 @@ impl Recorder {
         };
         let real = std::fs::read_link(format!("/proc/self/fd/{}", found.as_raw_fd())).ok()?;
         Some((kind, real))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_cannot_fill_memory_with_addresses() {
+        let nothing = std::fs::File::open("/dev/null").unwrap();
+        let mut recorder = Recorder::new(nothing.into());
+        for number in 0..=u32::try_from(MOST_ADDRESSES).unwrap() {
+            recorder.note_address(SocketAddr::from((number.to_be_bytes(), 80)));
+        }
+        recorder.note_address(SocketAddr::from(([0, 0, 0, 0], 80)));
+        assert_eq!(recorder.record.addresses.len(), MOST_ADDRESSES);
+        assert_eq!(recorder.record.left_out, 1);
+        assert_eq!(recorder.record.addresses.first().unwrap().1, 2);
     }
 }
