@@ -12,6 +12,7 @@ fn parts_that_no_engine_enforces_are_named() {
         (Spec::new("/bin/busybox"), Part::Programs),
         (place().shell("true").terminal(), Part::Terminal),
         (place().shell("true").observe(), Part::Observing),
+        (place().shell("true").record(), Part::Recording),
     ];
     for (spec, part) in &cases {
         assert!(UNSUPPORTED.contains(part));

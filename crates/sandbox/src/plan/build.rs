@@ -4,146 +4,22 @@ use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ringfence_policy::{Direction, Floor, Limits};
+use ringfence_policy::Limits;
 
+use super::layout::{Is, Layout, Wanted};
+use super::seen::Seen;
 use super::{Entry, Landlock, Network, Openings, Plan, ProcessLimit, Resource};
 use crate::error::SandboxError;
-use crate::host::{Found, Kind, Platform, Program, Role, Sensitive, Treatment, find, survey};
+use crate::host::{Kind, Platform, Program, Role, Treatment, find};
 use crate::seccomp::Profile;
-use crate::spec::{Access, Spec, Tree, default_limits};
+use crate::spec::{Access, Spec, default_limits};
 
-/// Everything about the machine that a plan depends on.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    platform: Platform,
-    programs: Vec<Program>,
-    trees: Vec<(Found, Access)>,
-    folders: Vec<Found>,
-    sensitive: Vec<Sensitive>,
-    /// Where the machine's list of name servers really is.
-    resolver: Option<PathBuf>,
-    /// What was to be granted only where possible, and is not.
-    left_out: Vec<PathBuf>,
-}
-
-/// The folders that `*` mounts.
-const PROGRAM_FOLDERS: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives"];
-/// What no grant replaces.
-const OWN: &[&str] = &["/proc", "/dev"];
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
-const SCRATCH: &str = "/tmp";
+pub(super) const SCRATCH: &str = "/tmp";
 /// Where every resolver looks for its servers.
-const RESOLVER: &str = "/etc/resolv.conf";
+pub(super) const RESOLVER: &str = "/etc/resolv.conf";
 /// How many ports a gate listens on at most.
 const MOST_PORTS: usize = 64;
-
-impl Seen {
-    /// Looks at everything a specification names.
-    ///
-    /// # Errors
-    ///
-    /// A program or a granted path is missing, or a tree is too large to search for files on the floor.
-    pub fn look(spec: &Spec, platform: &Platform) -> Result<Self, SandboxError> {
-        let mut programs = Vec::new();
-        // The programs of an image are nothing that can be seen here.
-        let here = std::iter::once(&spec.program).chain(&spec.binaries).filter(|_| spec.image.is_none());
-        for binary in here {
-            programs.push(Program::find(binary)?);
-        }
-        let mut trees = Vec::new();
-        let mut sensitive = Vec::new();
-        let mut followed = Vec::new();
-        let mut left_out = Vec::new();
-        let wanted = spec.trees.iter().map(|tree| (tree, true));
-        let possible = spec.possible.iter().map(|tree| (tree, false));
-        for (tree, is_needed) in wanted.chain(possible) {
-            let looked = match Looked::at(tree, spec) {
-                Ok(looked) => looked,
-                Err(SandboxError::Path { error, .. })
-                    if spec.skip_missing && error.kind() == std::io::ErrorKind::NotFound =>
-                {
-                    continue;
-                }
-                Err(error) if is_needed => return Err(error),
-                Err(_) => {
-                    left_out.push(tree.path.clone());
-                    continue;
-                }
-            };
-            sensitive.extend(looked.sensitive);
-            followed.extend(looked.links.into_iter().map(|link| (tree.path.clone(), link)));
-            trees.extend(looked.found.into_iter().map(|found| (found, tree.access)));
-        }
-        refuse_planted(&followed, &trees)?;
-        let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary && spec.image.is_none());
-        let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
-        let resolver = find(Path::new(RESOLVER)).ok().map(|found| found.real);
-        Ok(Self { platform: platform.clone(), programs, trees, folders, sensitive, resolver, left_out })
-    }
-}
-
-/// What was seen of one tree.
-struct Looked {
-    found: Vec<Found>,
-    /// The links on the way to it.
-    links: Vec<PathBuf>,
-    sensitive: Vec<Sensitive>,
-}
-
-impl Looked {
-    fn at(tree: &Tree, spec: &Spec) -> Result<Self, SandboxError> {
-        let refused = |error| SandboxError::Path { path: tree.path.clone(), error };
-        let found = find(&tree.path).map_err(refused)?;
-        if found.real == Path::new("/") && tree.access.write {
-            return Err(SandboxError::Inexpressible {
-                what: "writing to `/`: grant the folders below it".into(),
-            });
-        }
-        let direction = if tree.access.write { Direction::Write } else { Direction::Read };
-        let named = spec.named.iter().map(PathBuf::as_path);
-        if let Some((line, _)) = Floor::denies_unless_named(&found.real, direction, &named) {
-            return Err(refused(std::io::Error::other(format!(
-                "it leads to `{}`, and `{}` ({}) is on the always-deny floor until it is named itself",
-                found.real.display(),
-                line.pattern,
-                line.kind
-            ))));
-        }
-        if let Some(own) = OWN.iter().find(|own| found.real.starts_with(own)) {
-            return Err(refused(std::io::Error::other(format!("a sandbox has a `{own}` of its own"))));
-        }
-        let sensitive = survey(&found.real, tree.access.write, &spec.named)?;
-        let links = found.links.iter().map(|(link, _)| link.clone()).collect();
-        let found = if found.real == Path::new("/") { below_the_root()? } else { vec![found] };
-        Ok(Self { found, links, sensitive })
-    }
-}
-
-/// Refuses a granted path that goes through a link in a folder that is granted for writing: the command, or one before it, could
-/// have made that link, and chosen what it is granted.
-fn refuse_planted(followed: &[(PathBuf, PathBuf)], trees: &[(Found, Access)]) -> Result<(), SandboxError> {
-    let written =
-        |link: &Path| trees.iter().any(|(tree, access)| access.write && link.starts_with(&tree.real));
-    let Some((path, link)) = followed.iter().find(|(_, link)| written(link)) else { return Ok(()) };
-    let error = std::io::Error::other(format!(
-        "the link `{}` on the way to it lies in a folder that may be written; grant the folder that it leads to",
-        link.display()
-    ));
-    Err(SandboxError::Path { path: path.clone(), error })
-}
-
-/// A root cannot be mounted on a root: what is in it is, but for what every sandbox has of its own.
-fn below_the_root() -> Result<Vec<Found>, SandboxError> {
-    let failed = |error| SandboxError::Path { path: PathBuf::from("/"), error };
-    let mut all = Vec::new();
-    for entry in std::fs::read_dir("/").map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let own = OWN.iter().any(|own| path == Path::new(own)) || path == Path::new(SCRATCH);
-        // A link to something that is not there stays out.
-        all.extend(find(&path).ok().filter(|found| !own && found.kind != Kind::Other));
-    }
-    Ok(all)
-}
 
 impl Plan {
     /// Makes the plan. Pure: everything about the machine was seen before.
@@ -368,129 +244,6 @@ pub(crate) fn base(platform: &Platform, terminal: bool) -> Vec<Entry> {
     layout.entries.extend(hidden);
     layout.entries
 }
-
-/// Paths of the machine that are to exist inside, each once, with everything that may be done there.
-#[derive(Default)]
-struct Wanted<'a>(BTreeMap<&'a Path, (&'a Found, Access)>);
-
-impl<'a> Wanted<'a> {
-    fn add(&mut self, found: &'a Found, access: Access) {
-        let known = self.0.entry(&found.real).or_insert((found, access));
-        known.1 = known.1.join(access);
-    }
-
-    /// Puts them into the layout, folders before what is in them. A path inside a wider grant has its rights too.
-    fn lay(&self, layout: &mut Layout) {
-        let mut laid: Vec<(&Path, Access)> = Vec::new();
-        for (path, (found, own)) in &self.0 {
-            let around =
-                laid.iter().rev().find(|(outer, _)| path.starts_with(outer)).map(|(_, access)| *access);
-            // A program is never writable, even in a writable folder; its folder's rights are not its own.
-            let file = found.kind != Kind::Directory;
-            let access = match around {
-                Some(_) if file && own.execute && !own.write => *own,
-                Some(around) => own.join(Access { execute: false, ..around }),
-                None => *own,
-            };
-            if around != Some(access) {
-                layout.bind(found, access);
-            }
-            laid.push((path, access));
-            for (at, to) in &found.links {
-                layout.link(at, to);
-            }
-        }
-        for (found, _) in self.0.values() {
-            for (at, to) in &found.links {
-                layout.link(at, to);
-            }
-        }
-    }
-}
-
-/// What exists inside so far.
-#[derive(Default)]
-struct Layout {
-    entries: Vec<Entry>,
-    known: BTreeMap<PathBuf, Is>,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Is {
-    Folder,
-    Mounted,
-    Other,
-}
-
-impl Layout {
-    fn over(base: &[Entry]) -> Self {
-        let is = |entry: &Entry| match entry {
-            Entry::Directory { .. } => Is::Folder,
-            Entry::Bind { file: false, .. } | Entry::Proc | Entry::Scratch { .. } => Is::Mounted,
-            Entry::Bind { .. }
-            | Entry::Cover { .. }
-            | Entry::Device { .. }
-            | Entry::File { .. }
-            | Entry::Hidden { .. }
-            | Entry::Link { .. } => Is::Other,
-        };
-        let known = base.iter().map(|entry| (entry.path().to_path_buf(), is(entry))).collect();
-        Self { entries: Vec::new(), known }
-    }
-
-    /// Tells whether a path exists inside already: made here, or inside something that is mounted.
-    fn holds(&self, path: &Path) -> bool {
-        path == Path::new("/")
-            || self.known.contains_key(path)
-            || path.ancestors().skip(1).any(|above| self.known.get(above) == Some(&Is::Mounted))
-    }
-
-    fn directory(&mut self, path: &Path) {
-        if self.holds(path) {
-            return;
-        }
-        if let Some(parent) = path.parent() {
-            self.directory(parent);
-        }
-        self.known.insert(path.to_path_buf(), Is::Folder);
-        self.entries.push(Entry::Directory { path: path.to_path_buf() });
-    }
-
-    fn link(&mut self, path: &Path, to: &Path) {
-        if self.holds(path) {
-            return;
-        }
-        if let Some(parent) = path.parent() {
-            self.directory(parent);
-        }
-        self.known.insert(path.to_path_buf(), Is::Other);
-        self.entries.push(Entry::Link { path: path.to_path_buf(), to: to.to_path_buf() });
-    }
-
-    fn bind(&mut self, found: &Found, access: Access) {
-        let file = found.kind != Kind::Directory;
-        let path = &found.real;
-        // A mount needs something to be mounted on. Where a granted folder is around it, that is there already, and
-        // nothing may be made: it would be made outside.
-        match (path.parent(), file) {
-            (Some(parent), true) if !self.holds(path) => {
-                self.directory(parent);
-                self.entries.push(Entry::File { path: path.clone(), content: String::new() });
-            }
-            (_, true) => {}
-            (_, false) => self.directory(path),
-        }
-        self.known.insert(path.clone(), if file { Is::Other } else { Is::Mounted });
-        self.entries.push(Entry::Bind {
-            path: path.clone(),
-            access,
-            file,
-            identity: found.identity,
-            protected: false,
-        });
-    }
-}
-
 /// Has names looked up at the gate. The machine's own settings would lead nowhere.
 fn resolver(layout: &mut Layout, openings: &Openings, seen: &Seen) -> Result<(), SandboxError> {
     if openings.ports.len() > MOST_PORTS {

@@ -7,6 +7,8 @@
 
 mod build;
 mod landlock;
+mod layout;
+mod seen;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,11 +18,11 @@ use std::time::Duration;
 use ringfence_policy::{Assurance, HostShape, Limits, NetworkGrant};
 use serde::{Deserialize, Serialize, Serializer};
 
-pub use build::Seen;
 pub(crate) use build::base;
 #[cfg(test)]
 pub(crate) use build::tests::example;
 pub use landlock::{Landlock, Rule};
+pub use seen::Seen;
 
 use crate::host::{Identity, Sensitive};
 use crate::seccomp::Profile;

@@ -1,7 +1,7 @@
 //! Plans of a machine that exists only here, so that they are the same everywhere.
 
 use super::*;
-use crate::host::Identity;
+use crate::host::{Found, Identity, Sensitive};
 
 fn found(path: &str, kind: Kind) -> Found {
     let inode = path.bytes().map(u64::from).sum();

@@ -1,0 +1,130 @@
+//! The root of a sandbox as it grows: what exists in it, each once, parents before children.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::Entry;
+use crate::host::{Found, Kind};
+use crate::spec::Access;
+
+/// Paths of the machine that are to exist inside, each once, with everything that may be done there.
+#[derive(Default)]
+pub(super) struct Wanted<'a>(BTreeMap<&'a Path, (&'a Found, Access)>);
+
+impl<'a> Wanted<'a> {
+    pub(super) fn add(&mut self, found: &'a Found, access: Access) {
+        let known = self.0.entry(&found.real).or_insert((found, access));
+        known.1 = known.1.join(access);
+    }
+
+    /// Puts them into the layout, folders before what is in them. A path inside a wider grant has its rights too.
+    pub(super) fn lay(&self, layout: &mut Layout) {
+        let mut laid: Vec<(&Path, Access)> = Vec::new();
+        for (path, (found, own)) in &self.0 {
+            let around =
+                laid.iter().rev().find(|(outer, _)| path.starts_with(outer)).map(|(_, access)| *access);
+            // A program is never writable, even in a writable folder; its folder's rights are not its own.
+            let file = found.kind != Kind::Directory;
+            let access = match around {
+                Some(_) if file && own.execute && !own.write => *own,
+                Some(around) => own.join(Access { execute: false, ..around }),
+                None => *own,
+            };
+            if around != Some(access) {
+                layout.bind(found, access);
+            }
+            laid.push((path, access));
+            for (at, to) in &found.links {
+                layout.link(at, to);
+            }
+        }
+        for (found, _) in self.0.values() {
+            for (at, to) in &found.links {
+                layout.link(at, to);
+            }
+        }
+    }
+}
+
+/// What exists inside so far.
+#[derive(Default)]
+pub(super) struct Layout {
+    pub(super) entries: Vec<Entry>,
+    pub(super) known: BTreeMap<PathBuf, Is>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Is {
+    Folder,
+    Mounted,
+    Other,
+}
+
+impl Layout {
+    pub(super) fn over(base: &[Entry]) -> Self {
+        let is = |entry: &Entry| match entry {
+            Entry::Directory { .. } => Is::Folder,
+            Entry::Bind { file: false, .. } | Entry::Proc | Entry::Scratch { .. } => Is::Mounted,
+            Entry::Bind { .. }
+            | Entry::Cover { .. }
+            | Entry::Device { .. }
+            | Entry::File { .. }
+            | Entry::Hidden { .. }
+            | Entry::Link { .. } => Is::Other,
+        };
+        let known = base.iter().map(|entry| (entry.path().to_path_buf(), is(entry))).collect();
+        Self { entries: Vec::new(), known }
+    }
+
+    /// Tells whether a path exists inside already: made here, or inside something that is mounted.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        path == Path::new("/")
+            || self.known.contains_key(path)
+            || path.ancestors().skip(1).any(|above| self.known.get(above) == Some(&Is::Mounted))
+    }
+
+    pub(super) fn directory(&mut self, path: &Path) {
+        if self.holds(path) {
+            return;
+        }
+        if let Some(parent) = path.parent() {
+            self.directory(parent);
+        }
+        self.known.insert(path.to_path_buf(), Is::Folder);
+        self.entries.push(Entry::Directory { path: path.to_path_buf() });
+    }
+
+    pub(super) fn link(&mut self, path: &Path, to: &Path) {
+        if self.holds(path) {
+            return;
+        }
+        if let Some(parent) = path.parent() {
+            self.directory(parent);
+        }
+        self.known.insert(path.to_path_buf(), Is::Other);
+        self.entries.push(Entry::Link { path: path.to_path_buf(), to: to.to_path_buf() });
+    }
+
+    pub(super) fn bind(&mut self, found: &Found, access: Access) {
+        let file = found.kind != Kind::Directory;
+        let path = &found.real;
+        // A mount needs something to be mounted on. Where a granted folder is around it, that is there already, and
+        // nothing may be made: it would be made outside.
+        match (path.parent(), file) {
+            (Some(parent), true) if !self.holds(path) => {
+                self.directory(parent);
+                self.entries.push(Entry::File { path: path.clone(), content: String::new() });
+            }
+            (_, true) => {}
+            (_, false) => self.directory(path),
+        }
+        self.known.insert(path.clone(), if file { Is::Other } else { Is::Mounted });
+        self.entries.push(Entry::Bind {
+            path: path.clone(),
+            access,
+            file,
+            identity: found.identity,
+            protected: false,
+        });
+    }
+}
