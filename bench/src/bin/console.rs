@@ -1,8 +1,8 @@
 //! The console over a log of a million records: pages and searches, the live feed to many browsers, and memory.
 //!
 //! ```text
-//! cargo build --release -p ringfence-cli && cargo run --release -p ringfence-bench --bin console
-//! cargo run --release -p ringfence-bench --bin console -- 50000         a smaller log, to try it
+//! cargo build --profile dist -p ringfence-cli && cargo run --profile dist -p ringfence-bench --bin console
+//! cargo run --profile dist -p ringfence-bench --bin console -- 50000         a smaller log, to try it
 //! ```
 //! A real gateway serves the console, and is asked over loopback. Its memory is what the system says of its process. The floor is
 //! `/healthz`, which is answered without looking at anything, in the same run and over the same connection.

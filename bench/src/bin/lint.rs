@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let own = std::env::current_exe()?;
     let lint = own.with_file_name("ringfence-lint");
     if !lint.is_file() {
-        return Err("build it first: cargo build --release -p ringfence-lint".into());
+        return Err("build it first: cargo build --profile dist -p ringfence-lint".into());
     }
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("lint");
     let scratch = own.with_file_name("lint-bench");

@@ -125,7 +125,7 @@ fn subjects(own: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
         };
         subjects.push(Subject::new(COMMAND, command));
     } else {
-        println!("(no `ringfence` beside this program: build it with `cargo build --release`)");
+        println!("(no `ringfence` beside this program: build it with `cargo build --profile dist`)");
     }
     if Path::new("/usr/bin/bwrap").exists() {
         subjects.push(Subject::new(BWRAP, move || spawn(bwrap(&plan))));

@@ -1,9 +1,9 @@
 //! Durable state: audit records and idempotent calls per second, beside a naive loop and beside pgbench, and a log of a million records.
 //!
 //! ```text
-//! cargo run --release -p ringfence-bench --bin store                      SQLite, and PostgreSQL by script/postgres
-//! cargo run --release -p ringfence-bench --bin store -- sqlite            only SQLite
-//! cargo run --release -p ringfence-bench --bin store -- log               only the log of a million records
+//! cargo run --profile dist -p ringfence-bench --bin store                      SQLite, and PostgreSQL by script/postgres
+//! cargo run --profile dist -p ringfence-bench --bin store -- sqlite            only SQLite
+//! cargo run --profile dist -p ringfence-bench --bin store -- log               only the log of a million records
 //! ```
 //! The store lies in the current directory, whose disk is what is measured.
 #![expect(
