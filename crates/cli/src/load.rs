@@ -1,30 +1,26 @@
 //! Reading a toolbox file, with all its problems at once.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
+mod problem;
+mod registry;
+
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use ringfence::audit::VerifierKey;
-use ringfence::policy::explain::{ProblemCode, explain_line};
+use ringfence::policy::explain::ProblemCode;
 use ringfence::policy::{
     AgentEntry, ConsoleEntry, ContainerEntry, Declaration, EntryGap, Gap, GatewayEntry, JsonLimits, Notify,
-    Personality, Places, Runtime, ServerEntry, Table, ToolName, Toolbox, Variables, check_agents,
-    check_examples, check_servers, parse_json, validate_registration,
+    Personality, Places, ServerEntry, Table, ToolName, Toolbox, Variables, check_agents, check_examples,
+    check_servers, parse_json, validate_registration,
 };
 use ringfence::text::Verdict;
-use ringfence::{
-    Backends, HostFiles, Launcher, PinStatus, Pins, RegistrationError, Registry, SandboxLauncher, Tool,
-    declared_tool,
-};
-use ringfence_store::Database;
+use ringfence::{PinStatus, Pins};
 use serde_json::Value;
+
+pub(crate) use self::problem::{Problem, listed};
 
 use crate::book::Book;
 use crate::error::CommandError;
-use crate::held::Held;
-use crate::runtimes::{Plugin, PolicyFiles, containers, plugin_tools, read_component};
-use crate::sandbox::{BackendChoice, choose};
+use crate::runtimes::{Plugin, PolicyFiles, read_component};
 
 /// The largest toolbox or schema file.
 const MAX_FILE: u64 = 16 << 20;
@@ -58,29 +54,6 @@ pub(crate) struct Loaded {
     path: PathBuf,
     /// What the file said, so that a sandbox is tried anew when it says something else.
     text: String,
-}
-
-/// One thing that is wrong with a toolbox.
-#[derive(Clone, Debug, serde::Serialize)]
-pub(crate) struct Problem {
-    /// What kind of problem it is, for `ringfence explain`.
-    pub(crate) code: ProblemCode,
-    /// Line and column, where they are known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) line: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) column: Option<usize>,
-    /// The kind of entry, where it is not a tool.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) table: Option<Table>,
-    /// The tool or the entry.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) tool: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) capability: Option<String>,
-    pub(crate) message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) fix: Option<String>,
 }
 
 impl Place {
@@ -299,134 +272,6 @@ impl Loaded {
         };
         self.named(names)?.into_iter().map(digest).collect()
     }
-
-    /// Registers every tool, with the backends that the command has.
-    pub(crate) fn registry(
-        self,
-        held: Held,
-        store: Option<Arc<dyn Database>>,
-        configure: impl FnOnce(ringfence::RegistryBuilder) -> ringfence::RegistryBuilder,
-    ) -> Result<Registry, CommandError> {
-        let backends = Backends::none()
-            .files(HostFiles::new())
-            .network(ringfence::egress::Client::builder().build())
-            .secrets(Arc::new(crate::secrets::source()))
-            .environment(crate::secrets::environment());
-        let backends = match store {
-            Some(store) => backends.store(store),
-            None => backends,
-        };
-        let starts_processes = |declaration: &Declaration| {
-            !matches!(declaration.runtime, Runtime::Container { .. })
-                && declaration.capabilities.as_ref().is_some_and(|own| own.process.is_some())
-        };
-        // Looked for only when a tool needs it: choosing a sandbox means trying it.
-        let sandbox =
-            self.declarations.iter().any(starts_processes).then(|| choose(BackendChoice::Auto, &self.text));
-        let backends = match sandbox {
-            Some(Ok(sandbox)) => backends.launcher(Arc::new(SandboxLauncher::new(sandbox))),
-            // Without a sandbox `process` has no backend, and a call says so.
-            Some(Err(_)) | None => backends,
-        };
-        let backends = match self.containers()? {
-            Some(containers) => backends.containers(containers),
-            None => backends,
-        };
-        let tools = self.tools()?;
-        let mut builder = Registry::builder().personality(self.personality).backends(backends);
-        builder = builder.manifest(held.in_force);
-        if let Some(pins) = held.pins {
-            builder = builder.pins(pins);
-        }
-        let registry = configure(builder).build();
-        for tool in &tools {
-            registry.register_shared(tool).map_err(|error: RegistrationError| CommandError::Input {
-                message: error.to_string(),
-                hint: None,
-            })?;
-        }
-        Ok(registry)
-    }
-
-    /// Makes the tools, which may be registered more than once.
-    pub(crate) fn tools(&self) -> Result<Vec<Arc<dyn Tool>>, CommandError> {
-        let mut plugin = plugin_tools(&self.plugins);
-        let make = |declaration: &Declaration| match declaration.runtime {
-            Runtime::Wasm { .. } => plugin(declaration.clone()),
-            _ => declared_tool(declaration.clone()).map_err(|error| CommandError::Input {
-                message: format!("tool `{}`: {error}", declaration.name),
-                hint: None,
-            }),
-        };
-        self.declarations.iter().map(make).collect()
-    }
-
-    /// Returns what starts programs of images, where a tool needs it.
-    pub(crate) fn containers(&self) -> Result<Option<Arc<dyn Launcher>>, CommandError> {
-        let in_image = |tool: &Declaration| matches!(tool.runtime, Runtime::Container { .. });
-        if self.declarations.iter().any(in_image) { containers(&self.container) } else { Ok(None) }
-    }
-}
-
-impl Problem {
-    fn at(code: ProblemCode, place: Option<(usize, usize)>, message: String) -> Self {
-        let (line, column) = place.unzip();
-        Self { code, line, column, table: None, tool: None, capability: None, message, fix: None }
-    }
-
-    fn of(gap: Gap, places: Option<&Places<'_>>) -> Self {
-        let place = places.and_then(|places| places.tool(gap.tool.as_str(), &gap.capability));
-        let code = ProblemCode::of_field(None, &gap.capability);
-        Self {
-            tool: Some(gap.tool.to_string()),
-            capability: Some(gap.capability.into_owned()),
-            fix: Some(gap.fix),
-            ..Self::at(code, place, gap.message)
-        }
-    }
-
-    fn of_entry(gap: EntryGap, places: Option<&Places<'_>>) -> Self {
-        let place = places.and_then(|places| match gap.table {
-            Table::Agent => places.agent(&gap.name, &gap.field),
-            Table::Console => places.console(&gap.field),
-            Table::Gateway => places.gateway(&gap.field),
-            Table::Server => places.server(&gap.name, &gap.field),
-        });
-        Self {
-            table: Some(gap.table),
-            code: ProblemCode::of_field(Some(gap.table), &gap.field),
-            tool: Some(gap.name).filter(|name| !name.is_empty()),
-            capability: Some(gap.field.into_owned()),
-            fix: Some(gap.fix),
-            ..Self::at(ProblemCode::Tool, place, gap.message)
-        }
-    }
-}
-
-/// Writes problems as `file:line:column: tool field: message` with the fix below, and at the end what explains them.
-pub(crate) fn listed(path: &Path, problems: &[Problem]) -> String {
-    let mut text = String::new();
-    for problem in problems {
-        let _written = write!(text, "{}", path.display());
-        if let (Some(line), Some(column)) = (problem.line, problem.column) {
-            let _written = write!(text, ":{line}:{column}");
-        }
-        let kind = problem.table.map_or_else(|| "tool".to_owned(), |table| table.to_string());
-        let _written = match (&problem.tool, &problem.capability) {
-            (Some(name), Some(field)) => write!(text, ": {kind} `{name}` {field}"),
-            (None, Some(field)) => write!(text, ": {kind} {field}"),
-            (_, None) => Ok(()),
-        };
-        let _written = writeln!(text, ": {}", problem.message);
-        if let Some(fix) = &problem.fix {
-            let _written = writeln!(text, "  fix: {fix}");
-        }
-    }
-    let codes: BTreeSet<ProblemCode> = problems.iter().map(|problem| problem.code).collect();
-    for code in codes {
-        let _written = writeln!(text, "{}", explain_line(code.as_str()));
-    }
-    text
 }
 
 fn schema_gaps(declaration: &Declaration) -> Vec<Gap> {

@@ -4,6 +4,8 @@
 //! file, a component or a variable adds comes from the caller, because this crate touches nothing.
 
 mod declare;
+mod file;
+mod notify;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -11,9 +13,12 @@ use serde_json::Value;
 use crate::json::line_and_column;
 use crate::{
     AgentEntry, Assurance, Builtin, Capabilities, ConsoleEntry, Constraints, ContainerEntry, Declaration,
-    EntryGap, Gap, GatewayEntry, Idempotency, JsonLimits, Limits, NetworkCeiling, Personality, Private, Risk,
-    SafetyClass, ServerEntry, Table, ToolName, Variables, parse_json,
+    EntryGap, Gap, GatewayEntry, Idempotency, JsonLimits, Limits, Personality, Risk, SafetyClass,
+    ServerEntry, Table, ToolName, Variables, parse_json,
 };
+
+pub use file::{ComponentFile, NoFiles, ToolFiles};
+pub use notify::Notify;
 
 /// A personality and its tools as they were written.
 #[derive(Debug, Default, Deserialize)]
@@ -38,60 +43,6 @@ pub struct Toolbox {
     /// The agents that may use it.
     #[serde(rename = "agent", alias = "agents")]
     pub agents: Vec<AgentEntry>,
-}
-
-/// Whom to tell when a call waits for people: a web server or a program.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "NotifyEntry")]
-pub enum Notify {
-    /// A program, which is told on its standard input.
-    Command {
-        /// The program and its arguments.
-        command: Vec<String>,
-        /// What it may reach.
-        network: NetworkCeiling,
-    },
-    /// A web server, which is sent a signed request.
-    Webhook {
-        /// Its address.
-        url: String,
-        /// The ref of the secret that signs.
-        secret: String,
-        /// The private addresses that are permitted.
-        private: Private,
-    },
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct NotifyEntry {
-    webhook: Option<String>,
-    secret: Option<String>,
-    private: Private,
-    command: Option<Vec<String>>,
-    network: NetworkCeiling,
-}
-
-impl TryFrom<NotifyEntry> for Notify {
-    type Error = &'static str;
-
-    fn try_from(entry: NotifyEntry) -> Result<Self, &'static str> {
-        match entry {
-            NotifyEntry { webhook: Some(url), secret: Some(secret), private, command: None, network }
-                if network == NetworkCeiling::default() =>
-            {
-                Ok(Self::Webhook { url, secret, private })
-            }
-            NotifyEntry { webhook: None, secret: None, private, command: Some(command), network }
-                if private.is_empty() && !command.is_empty() =>
-            {
-                Ok(Self::Command { command, network })
-            }
-            _ => Err(
-                "a `notify` entry has `webhook` and `secret` (and `private`), or `command` (and `network`)",
-            ),
-        }
-    }
 }
 
 /// Why a file was not read, and where.
@@ -150,45 +101,6 @@ struct Entry {
 enum Kind {
     Container,
     Wasm,
-}
-
-/// The files that a toolbox names, read by whoever may read files.
-pub trait ToolFiles {
-    /// Returns the schema that a file holds.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the file.
-    fn schema(&mut self, file: &str) -> Result<Value, String>;
-
-    /// Returns what a component says of itself.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the file.
-    fn component(&mut self, file: &str) -> Result<ComponentFile, String> {
-        let _ = file;
-        Err("components are not read here".to_owned())
-    }
-}
-
-/// No files at all: a toolbox that names one has a gap.
-#[derive(Clone, Copy, Debug)]
-pub struct NoFiles;
-
-impl ToolFiles for NoFiles {
-    fn schema(&mut self, _: &str) -> Result<Value, String> {
-        Err("no files are read here".to_owned())
-    }
-}
-
-/// A component as it was read.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ComponentFile {
-    /// Its declaration, as JSON.
-    pub declaration: String,
-    /// The digest of the whole file.
-    pub digest: String,
 }
 
 /// A schema inline, or the name of the file that holds it.

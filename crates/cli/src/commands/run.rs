@@ -1,30 +1,28 @@
 //! `ringfence run`
 
 pub(super) mod limit;
+mod show;
+mod spec;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{IsTerminal, PipeReader, Write};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use ringfence::Code;
-use ringfence::egress::Tally;
-use ringfence::policy::explain::{explain_command, explain_line};
-use ringfence::policy::{Image, Limits, NetworkGrant, resolve_capabilities};
-use ringfence::sandbox::{
-    Access, Ending, Plan, RawTerminal, Report, Sandbox, SandboxError, SearchPath, Spec, Stream, Streams,
-};
-use serde_json::json;
+use ringfence::policy::Image;
+use ringfence::sandbox::{Plan, RawTerminal, Report, Sandbox, SandboxError, Stream, Streams};
 
+pub(super) use self::limit::limits;
+
+use self::show::{print, refuse, shown, shown_path};
+use self::spec::specify;
 use crate::error::{CommandError, Exit};
 use crate::interrupt::Interrupt;
 use crate::load::Place;
-use crate::network::{CommandNetwork, Connections, NetworkArgs, Told};
+use crate::network::{CommandNetwork, NetworkArgs, Told};
 use crate::runtimes;
 use crate::sandbox::{BackendChoice, choose};
-use crate::secrets;
 
 /// Run a command confined by the kernel to what is named here
 ///
@@ -217,239 +215,6 @@ fn start(
     )
 }
 
-fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGrant), CommandError> {
-    let input = |message: String, hint| CommandError::Input { message, hint };
-    let (program, arguments) =
-        args.command.split_first().ok_or_else(|| input("no command is given".into(), None))?;
-    let search = SearchPath::default().and(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
-    let find =
-        |name: &str| search.find(name).or_else(|| absolute(Path::new(name)).filter(|_| name.contains('/')));
-    // A name that nothing is found for is refused with the plan, as a path that is not a program is.
-    let here = program.to_str().filter(|_| args.image.is_none()).and_then(&find);
-    let mut spec = Spec::new(here.unwrap_or_else(|| PathBuf::from(program)))
-        .called(program)
-        .arguments(arguments.iter().cloned())
-        .limits(limits(&args.limit)?);
-    if let Some(image) = &args.image {
-        spec = spec.in_image(image.as_str());
-    }
-    let mut tool_hosts = None;
-    if let Some(tool) = &args.tool {
-        let loaded = place.load()?.sound()?;
-        let names = [tool.clone()];
-        let declarations = loaded.named(&names)?;
-        for declaration in declarations {
-            let declared = declaration.capabilities.clone().unwrap_or_default();
-            let grant = resolve_capabilities(&declared, &loaded.personality)
-                .map_err(|refusal| input(refusal.to_string(), None))?;
-            let limits = limits(&args.limit)?.meet(&declaration.limits).meet(&loaded.personality.limits);
-            spec = spec
-                .limits(limits)
-                .grant(&grant, find)
-                .map_err(|error| input(error.to_string(), error.hint()))?;
-            tool_hosts = grant.network;
-        }
-    }
-    let network = args.network.grant(tool_hosts.as_ref())?;
-    spec = spec.network(&network);
-    for (paths, access) in [(&args.read, Access::READ), (&args.write, Access::WRITE)] {
-        for path in paths {
-            let path = absolute(path).ok_or_else(|| {
-                input("the current directory is gone".into(), Some("go to a folder that is there"))
-            })?;
-            spec = spec.tree(path, access);
-        }
-    }
-    for name in &args.exec {
-        let path = find(name);
-        spec = match path {
-            _ if name == "*" => spec.any_binary(),
-            Some(path) if path.is_dir() => spec.tree(path, Access::EXECUTE),
-            Some(path) => spec.binary(path),
-            None => {
-                return Err(input(
-                    format!("no program is named `{name}`"),
-                    Some("`--exec` takes a program, a folder or `*`"),
-                ));
-            }
-        };
-    }
-    for variable in &args.env {
-        let (name, value) = match variable.split_once('=') {
-            Some((name, value)) => (name, Some(OsString::from(value))),
-            None => (variable.as_str(), std::env::var_os(variable)),
-        };
-        if name.is_empty() {
-            return Err(input(
-                format!("`{variable}` is not NAME or NAME=VALUE"),
-                Some("write it as `--env LANG`, with the value it has here, or `--env LANG=C`"),
-            ));
-        }
-        // A variable that is not set here is not set there.
-        if let Some(value) = value {
-            spec = spec.variable(name, value);
-        }
-    }
-    for (name, secret) in secrets::given(&args.secret)? {
-        spec = spec.variable(name, secret.expose());
-    }
-    match &args.cwd {
-        Some(directory) => {
-            let directory = absolute(directory).ok_or_else(|| {
-                input("the current directory is gone".into(), Some("go to a folder that is there"))
-            })?;
-            spec = spec.directory(directory);
-        }
-        // Where we are, if that is granted; the scratch folder otherwise.
-        None => {
-            if let Some(here) = std::env::current_dir().ok().filter(|here| spec.covers(here)) {
-                spec = spec.directory(here);
-            }
-        }
-    }
-    if args.observe {
-        spec = spec.observe();
-    }
-    if args.unix_sockets {
-        spec = spec.unix_sockets();
-    }
-    if args.tty {
-        spec = spec.terminal();
-    }
-    Ok((spec, network))
-}
-
 fn engine_runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
-}
-
-fn absolute(path: &Path) -> Option<PathBuf> {
-    let joined = std::env::current_dir().ok()?.join(path);
-    ringfence::policy::normalise(&joined).ok()
-}
-
-/// The limits by name, and whether each is a plain number.
-const LIMITS: &[(&str, bool)] = &[
-    ("wall", false),
-    ("cpu", false),
-    ("memory", false),
-    ("processes", true),
-    ("file-size", false),
-    ("open-files", true),
-    ("output", false),
-    ("scratch", false),
-    ("connections", true),
-    ("sent", false),
-    ("received", false),
-    ("idle", false),
-    ("connection-time", false),
-    ("requests-per-minute", true),
-    ("names-per-minute", true),
-];
-
-/// Reads `wall=8s` and the like with the same words as a policy file.
-pub(super) fn limits(written: &[String]) -> Result<Limits, CommandError> {
-    let input = |message, hint| CommandError::Input { message, hint: Some(hint) };
-    let mut table = serde_json::Map::new();
-    for one in written {
-        let form = "write it as `wall=8s` or `memory=256M`";
-        let (name, value) =
-            one.split_once('=').ok_or_else(|| input(format!("`{one}` is not NAME=VALUE"), form))?;
-        let known = LIMITS.iter().find(|(known, _)| *known == name);
-        let (_, is_number) = known.ok_or_else(|| {
-            input(format!("there is no limit `{name}`"), "`ringfence run --help` lists the limits")
-        })?;
-        let value = match value.parse::<u64>() {
-            Ok(number) if *is_number => json!(number),
-            _ => json!(value),
-        };
-        table.insert(name.to_owned(), value);
-    }
-    serde_json::from_value(serde_json::Value::Object(table)).map_err(|error| {
-        input(
-            format!("a limit is wrong: {error}"),
-            "durations are `500ms`, `8s`, `2m`; sizes `512K`, `64M`, `1G`",
-        )
-    })
-}
-
-/// A path whose name a command chose: without what a terminal would obey.
-fn shown_path(path: &Path) -> String {
-    path.to_string_lossy().escape_debug().to_string()
-}
-
-/// What to do about a refusal that does not say so itself.
-const fn advice(code: Code) -> Option<&'static str> {
-    match code {
-        Code::BinaryNotAllowed => Some(
-            "install it or write its whole path; what the command itself starts is named with `--exec BIN`",
-        ),
-        Code::PathNotReachable => Some(
-            "only what is there can be granted, and only what is granted can be used: `--read PATH`, `--write PATH`",
-        ),
-        Code::NotAvailable => Some("`ringfence doctor` shows what can be enforced here"),
-        _ => None,
-    }
-}
-
-fn refuse(args: &RunArgs, error: &SandboxError, out: &mut dyn Write) -> Result<Ran, CommandError> {
-    let hint = error.hint().or_else(|| advice(error.code()));
-    if args.json {
-        let told = json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": hint, "explain": explain_command(error.code().as_str()) });
-        writeln!(out, "{told}")?;
-    } else {
-        let mut stderr = std::io::stderr().lock();
-        let _told = writeln!(stderr, "refused: {}: {error}", error.code());
-        if let Some(hint) = hint {
-            let _told = writeln!(stderr, "  hint: {hint}");
-        }
-        let _told = writeln!(stderr, "  {}", explain_line(error.code().as_str()));
-    }
-    Ok(Ran::Own(Exit::Refused))
-}
-
-fn print(plan: &Plan, sandbox: &Sandbox, out: &mut dyn Write) -> Result<(), CommandError> {
-    let mut value = serde_json::to_value(plan).map_err(std::io::Error::from)?;
-    if let Some(object) = value.as_object_mut() {
-        object.insert("backend".into(), json!(sandbox.backend().name()));
-        object.insert("tier".into(), json!(sandbox.backend().tier()));
-    }
-    serde_json::to_writer_pretty(&mut *out, &value).map_err(std::io::Error::from)?;
-    writeln!(out)?;
-    Ok(())
-}
-
-fn shown(report: &Report, network: Option<&(Connections, Tally)>) -> serde_json::Value {
-    let (exit_code, signal) = match report.ending {
-        Ending::Exited(code) => (code, None),
-        Ending::Signalled(signal) => (128 + signal, Some(signal)),
-        Ending::TimedOut => (124, Some(9)),
-    };
-    let limits: BTreeMap<String, _> = report.limits.iter().map(|(name, by)| (name.to_string(), by)).collect();
-    let mut shown = json!({
-        "exitCode": exit_code,
-        "signal": signal,
-        "timedOut": report.ending == Ending::TimedOut,
-        "stdout": String::from_utf8_lossy(&report.stdout.bytes),
-        "stderr": String::from_utf8_lossy(&report.stderr.bytes),
-        "droppedStdout": report.stdout.dropped,
-        "droppedStderr": report.stderr.dropped,
-        "usage": report.usage,
-        "backend": report.backend,
-        "tier": report.tier,
-        "assurance": report.assurance,
-        "limits": limits,
-        "exceeded": report.exceeded,
-        "denied": report.denied,
-        "quarantined": report.quarantined,
-        "left": report.left,
-    });
-    if let (Some((connections, tally)), Some(shown)) = (network, shown.as_object_mut()) {
-        shown.insert("connections".into(), json!(connections.listed));
-        if connections.left_out > 0 {
-            shown.insert("connectionsLeftOut".into(), json!(connections.left_out));
-        }
-        shown.insert("network".into(), json!(tally));
-    }
-    shown
 }

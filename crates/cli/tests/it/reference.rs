@@ -63,7 +63,7 @@ fn manifest_codes() {
 #[test]
 fn floor() {
     let mut page = String::from(
-        "# The floor\n\nRefused inside any granted tree, unless the personality names that very path in that direction. Names match anywhere in a\npath and in any case. Written by a test from `crates/policy/src/path/floor.rs`.\n\n| path | what | refused |\n|---|---|---|\n",
+        "# The floor\n\nRefused inside any granted tree, unless the personality names that very path in that direction. Names match anywhere in a\npath and in any case. Written by a test from `crates/policy/src/path/floor/table.rs`.\n\n| path | what | refused |\n|---|---|---|\n",
     );
     for entry in Floor::entries() {
         let refused = entry.only.map_or("read and write", |direction| direction.as_str());

@@ -3,6 +3,9 @@
 //! INVARIANT: every request to a server has a number of our own, so that answers cannot be confused whoever asked, and an
 //! answer to a number that nobody waits for goes nowhere.
 
+mod read;
+mod secret;
+
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -11,28 +14,20 @@ use std::time::{Duration, Instant};
 
 use ringfence::{Running, ServiceEnd};
 use serde_json::value::RawValue;
-use tokio::io::BufReader;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::era::{Era, Hello, strip_envelope};
-use crate::line::{Line, Lines, write_lines};
-use crate::message::{
-    Answer, Id, MAX_MESSAGE, Message, Response, answer_line, notification_line, request_line,
-};
+use crate::line::write_lines;
+use crate::message::{Answer, Id, Message, answer_line, notification_line, request_line};
 use crate::raw::{RawObject, raw};
 use crate::tie::Tie;
 
 /// How many messages may wait for a server to read them.
 const ROOM: usize = 64;
-/// How much is read from a server at once.
-const BUFFER: usize = 16 << 10;
 /// How long a server has to end by itself when nothing more will be asked.
 const GRACE: Duration = Duration::from_secs(2);
-
-/// What stands for the value of a secret.
-const REDACTED: &str = "[secret]";
 
 /// A server that cannot answer any more.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -291,102 +286,6 @@ impl Connection {
         drop(lock(&self.leash).take());
     }
 
-    async fn read(self: Arc<Self>, from: pipe::Receiver, inbox: Inbox) {
-        let mut lines = Lines::new(BufReader::with_capacity(BUFFER, from), MAX_MESSAGE);
-        while let Ok(Some(line)) = lines.next().await {
-            let messages = match line {
-                Line::Text(text) => Message::parse(&self.without_secrets(text)).unwrap_or_default(),
-                Line::TooLong(head) => {
-                    self.fail_the_answered(&head);
-                    Vec::new()
-                }
-                Line::NotText => Vec::new(),
-            };
-            if messages.is_empty() {
-                self.count_junk();
-            }
-            for message in messages {
-                match message {
-                    // What was said before an answer is heard before it.
-                    Message::Response(response) if self.unheard.load(Ordering::Acquire) == 0 => {
-                        self.deliver(response);
-                    }
-                    other => {
-                        self.unheard.fetch_add(1, Ordering::AcqRel);
-                        if inbox.send(other).await.is_err() {
-                            return;
-                        }
-                    }
-                }
-            }
-        }
-        self.end("it closed its output");
-        // Nobody hears it any more, so it need not go on; it has a moment to end by itself.
-        tokio::time::sleep(GRACE).await;
-        drop(lock(&self.leash).take());
-    }
-
-    /// Gives an answer to whoever waits for it.
-    pub(crate) fn deliver(&self, response: Response) {
-        let number = match response.id {
-            Some(Id::Number(number)) => Some(number),
-            _ => None,
-        };
-        match number.and_then(|number| lock(&self.pending).remove(&number)) {
-            Some(pending) => drop(pending.tell.send(response.answer)),
-            None => self.count_junk(),
-        }
-    }
-
-    /// Takes note that something was heard.
-    pub(crate) fn heard(&self) {
-        self.unheard.fetch_sub(1, Ordering::AcqRel);
-    }
-
-    /// Fails the request that a line answers which was too long to be read: its number stands at the beginning or nowhere.
-    fn fail_the_answered(&self, head: &str) {
-        let number = head
-            .split("\"id\":")
-            .nth(1)
-            .map(|rest| rest.trim_start().chars().take_while(char::is_ascii_digit).collect::<String>());
-        let number = number.and_then(|digits| digits.parse::<i64>().ok());
-        if let Some(pending) = number.and_then(|number| lock(&self.pending).remove(&number)) {
-            let message = format!("the answer is larger than {} MiB", MAX_MESSAGE >> 20);
-            drop(
-                pending
-                    .tell
-                    .send(Err(crate::message::rpc_error(crate::message::error_code::INTERNAL, &message))),
-            );
-        }
-    }
-
-    /// Takes the values of secrets out of what a server says, wherever they stand.
-    fn without_secrets(&self, mut text: String) -> String {
-        for secret in &self.secrets {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), REDACTED);
-            }
-        }
-        // What is written with escapes is looked at as it will be read.
-        if !self.secrets.is_empty()
-            && text.contains('\\')
-            && let Ok(mut value) = serde_json::from_str(&text)
-            && redact(&mut value, &self.secrets)
-        {
-            text = value.to_string();
-        }
-        text
-    }
-
-    /// Returns how many lines were no message, or answered nothing.
-    pub(crate) fn junk(&self) -> u64 {
-        self.junk.load(Ordering::Relaxed)
-    }
-
-    fn count_junk(&self) {
-        self.junk.fetch_add(1, Ordering::Relaxed);
-    }
-
     async fn watch(self: Arc<Self>, ended: oneshot::Receiver<ServiceEnd>) {
         let why = match ended.await {
             Ok(ServiceEnd::Ended(how)) => format!("it {how}"),
@@ -418,45 +317,6 @@ impl Connection {
         let said = lock(&self.errors).last_line().map(|line| self.without_secrets(line));
         let said = said.map(|line| format!("; it said last: {line}"));
         Gone { why: format!("{why}{}", said.unwrap_or_default()), asked }
-    }
-}
-
-/// Takes the values of secrets out of the strings and names of a value. Returns whether there were any.
-fn redact(value: &mut serde_json::Value, secrets: &[String]) -> bool {
-    use serde_json::Value;
-    let clean = |text: &str| {
-        let mut text = text.to_owned();
-        for secret in secrets {
-            text = text.replace(secret.as_str(), REDACTED);
-        }
-        text
-    };
-    let holds = |text: &str| secrets.iter().any(|secret| text.contains(secret.as_str()));
-    match value {
-        Value::String(text) if holds(text) => {
-            *text = clean(text);
-            true
-        }
-        Value::Array(items) => {
-            let mut found = false;
-            for item in items {
-                found |= redact(item, secrets);
-            }
-            found
-        }
-        Value::Object(members) => {
-            let mut found = false;
-            if members.keys().any(|name| holds(name)) {
-                *members =
-                    std::mem::take(members).into_iter().map(|(name, value)| (clean(&name), value)).collect();
-                found = true;
-            }
-            for (_, member) in members.iter_mut() {
-                found |= redact(member, secrets);
-            }
-            found
-        }
-        _ => false,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! INVARIANT: a marker is never found again, so that redacting twice is redacting once.
 
+mod announcer;
 mod checksum;
 mod context;
 mod decode;
@@ -16,7 +17,7 @@ mod value;
 use std::borrow::Cow;
 use std::ops::Range;
 
-pub(crate) use context::ANNOUNCERS;
+pub(crate) use announcer::ANNOUNCERS;
 #[cfg(test)]
 pub(crate) use context::value_of;
 pub(crate) use table::RULES;

@@ -1,0 +1,96 @@
+//! What `ringfence run` shows: a plan, a refusal, or how a command ended.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use ringfence::Code;
+use ringfence::egress::Tally;
+use ringfence::policy::explain::{explain_command, explain_line};
+use ringfence::sandbox::{Ending, Plan, Report, Sandbox, SandboxError};
+use serde_json::json;
+
+use super::{Ran, RunArgs};
+use crate::error::{CommandError, Exit};
+use crate::network::Connections;
+
+pub(super) fn refuse(args: &RunArgs, error: &SandboxError, out: &mut dyn Write) -> Result<Ran, CommandError> {
+    let hint = error.hint().or_else(|| advice(error.code()));
+    if args.json {
+        let told = json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": hint, "explain": explain_command(error.code().as_str()) });
+        writeln!(out, "{told}")?;
+    } else {
+        let mut stderr = std::io::stderr().lock();
+        let _told = writeln!(stderr, "refused: {}: {error}", error.code());
+        if let Some(hint) = hint {
+            let _told = writeln!(stderr, "  hint: {hint}");
+        }
+        let _told = writeln!(stderr, "  {}", explain_line(error.code().as_str()));
+    }
+    Ok(Ran::Own(Exit::Refused))
+}
+
+/// What to do about a refusal that does not say so itself.
+const fn advice(code: Code) -> Option<&'static str> {
+    match code {
+        Code::BinaryNotAllowed => Some(
+            "install it or write its whole path; what the command itself starts is named with `--exec BIN`",
+        ),
+        Code::PathNotReachable => Some(
+            "only what is there can be granted, and only what is granted can be used: `--read PATH`, `--write PATH`",
+        ),
+        Code::NotAvailable => Some("`ringfence doctor` shows what can be enforced here"),
+        _ => None,
+    }
+}
+
+pub(super) fn print(plan: &Plan, sandbox: &Sandbox, out: &mut dyn Write) -> Result<(), CommandError> {
+    let mut value = serde_json::to_value(plan).map_err(std::io::Error::from)?;
+    if let Some(object) = value.as_object_mut() {
+        object.insert("backend".into(), json!(sandbox.backend().name()));
+        object.insert("tier".into(), json!(sandbox.backend().tier()));
+    }
+    serde_json::to_writer_pretty(&mut *out, &value).map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+pub(super) fn shown(report: &Report, network: Option<&(Connections, Tally)>) -> serde_json::Value {
+    let (exit_code, signal) = match report.ending {
+        Ending::Exited(code) => (code, None),
+        Ending::Signalled(signal) => (128 + signal, Some(signal)),
+        Ending::TimedOut => (124, Some(9)),
+    };
+    let limits: BTreeMap<String, _> = report.limits.iter().map(|(name, by)| (name.to_string(), by)).collect();
+    let mut shown = json!({
+        "exitCode": exit_code,
+        "signal": signal,
+        "timedOut": report.ending == Ending::TimedOut,
+        "stdout": String::from_utf8_lossy(&report.stdout.bytes),
+        "stderr": String::from_utf8_lossy(&report.stderr.bytes),
+        "droppedStdout": report.stdout.dropped,
+        "droppedStderr": report.stderr.dropped,
+        "usage": report.usage,
+        "backend": report.backend,
+        "tier": report.tier,
+        "assurance": report.assurance,
+        "limits": limits,
+        "exceeded": report.exceeded,
+        "denied": report.denied,
+        "quarantined": report.quarantined,
+        "left": report.left,
+    });
+    if let (Some((connections, tally)), Some(shown)) = (network, shown.as_object_mut()) {
+        shown.insert("connections".into(), json!(connections.listed));
+        if connections.left_out > 0 {
+            shown.insert("connectionsLeftOut".into(), json!(connections.left_out));
+        }
+        shown.insert("network".into(), json!(tally));
+    }
+    shown
+}
+
+/// A path whose name a command chose: without what a terminal would obey.
+pub(super) fn shown_path(path: &Path) -> String {
+    path.to_string_lossy().escape_debug().to_string()
+}
