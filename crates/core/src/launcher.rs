@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
-use ringfence_egress::{CachedResolver, Dialer, Gate, Sockets, SystemResolver};
+use ringfence_egress::{CachedResolver, Dialer, Gate, Scope, Sockets, SystemResolver};
 use ringfence_policy::{Code, Grant, Limits, Refusal, Span};
 use ringfence_sandbox::{Ending, Report, Sandbox, SandboxError, SearchPath, Spec, Streams};
 use sha2::{Digest, Sha256};
@@ -108,14 +108,7 @@ impl Launcher for SandboxLauncher {
                 let plan = sandbox.plan(&spec).map_err(|error| refused(&error))?;
                 let digest = digests.of(plan.program.as_path());
                 let mut gate = None;
-                let streams = match scope {
-                    Some(scope) => streams.gate(|made| {
-                        let sockets = Sockets { listeners: made.listeners, dns: made.dns };
-                        gate = Some(Gate::open_on(&runtime, scope, dialer, sockets)?);
-                        Ok(())
-                    }),
-                    None => streams,
-                };
+                let streams = gated(streams, scope, dialer, &runtime, &mut gate);
                 let report = sandbox.run_plan(&plan, streams);
                 // What the command sent before it ended still arrives, and everything it did is known when it is told.
                 // A call that was given up has nobody to tell, and its runtime may be gone: the gate is cut instead.
@@ -133,6 +126,22 @@ impl Launcher for SandboxLauncher {
         }
         .boxed()
     }
+}
+
+/// Has a gate opened on the sockets of the sandbox, where something is to be reached by the network at all.
+fn gated<'a>(
+    streams: Streams<'a>,
+    scope: Option<Scope>,
+    dialer: Dialer,
+    runtime: &'a tokio::runtime::Handle,
+    gate: &'a mut Option<Gate>,
+) -> Streams<'a> {
+    let Some(scope) = scope else { return streams };
+    streams.gate(move |made| {
+        let sockets = Sockets { listeners: made.listeners, dns: made.dns };
+        *gate = Some(Gate::open_on(runtime, scope, dialer, sockets)?);
+        Ok(())
+    })
 }
 
 /// Nothing ran: a decision, or a machine that cannot enforce it.

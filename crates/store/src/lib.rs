@@ -11,13 +11,14 @@
 //! | [`VariableSecrets`] | an environment variable, from a snapshot that is passed in |
 //! | [`DirectorySecrets`] | a file below a directory, as Docker, Kubernetes and systemd make them |
 //! | [`KeyringSecrets`] | an entry in the keyring of the operating system |
-//! | [`CommandSecrets`] | what a command prints: refused until there is a sandbox to run it in |
+//! | [`CommandSecrets`] | what a command prints, in the sandbox, when it is asked for the ref |
 //! | [`ChainedSecrets`] | the first of several sources that has it |
 //!
 //! "There is none" and "it cannot be read" are different answers. Only the first lets a chain ask on. An empty value
 //! is the second: nobody means it, and a tool that goes on with it asks the world without a credential.
 //!
-//! INVARIANT: no error, description or `Debug` output holds a value, and every buffer that held one is wiped.
+//! INVARIANT: no error, description or `Debug` output holds a value, and every buffer of ours that held one is wiped; what a sandbox
+//! read the output of a command into is not ours.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -41,6 +42,7 @@
 
 mod database;
 mod entry;
+mod line;
 mod postgres;
 mod secret;
 mod sqlite;

@@ -105,13 +105,9 @@ fn serve_once(
     }
     let former = standing.as_ref().and_then(|standing| standing.console.clone());
     let console = Wanted::new(&args.console, &loaded.console, place, former, !args.stdio);
-    let listening = (!args.stdio).then(|| Listening {
-        address: args.listen.or(loaded.gateway.listen).unwrap_or(ADDRESS),
-        anonymous: args.anonymous,
-        gateway: loaded.gateway.clone(),
-        agents: loaded.agents.clone(),
-        standing,
-        watch: Some(watch),
+    let listening = (!args.stdio).then(|| {
+        let address = args.listen.or(loaded.gateway.listen).unwrap_or(ADDRESS);
+        Listening { standing, watch: Some(watch), ..Listening::at(address, args.anonymous, &loaded) }
     });
     let policy_tool = loaded.gateway.policy_tool;
     let plan = Plan { place, servers, launcher, book, policy_tool, toolbox: true, held };

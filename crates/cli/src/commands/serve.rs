@@ -47,14 +47,7 @@ pub(crate) fn run(args: &ServeArgs, place: &Place, _: &mut dyn Write) -> Result<
     } else {
         None
     };
-    let listening = args.listen.map(|address| Listening {
-        address,
-        anonymous: args.anonymous,
-        gateway: loaded.gateway.clone(),
-        agents: loaded.agents.clone(),
-        standing: None,
-        watch: None,
-    });
+    let listening = args.listen.map(|address| Listening::at(address, args.anonymous, &loaded));
     let plan = Plan {
         place,
         servers: Vec::new(),

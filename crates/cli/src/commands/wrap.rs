@@ -99,14 +99,7 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
         toolbox: false,
         held,
     };
-    let listening = args.listen.map(|address| Listening {
-        address,
-        anonymous: args.anonymous,
-        gateway: loaded.gateway.clone(),
-        agents: loaded.agents.clone(),
-        standing: None,
-        watch: None,
-    });
+    let listening = args.listen.map(|address| Listening::at(address, args.anonymous, &loaded));
     serve(plan, loaded, args.store.as_ref(), listening, None)
 }
 

@@ -147,6 +147,12 @@ pub(crate) struct Standing {
 }
 
 impl Listening {
+    /// Listens there for as long as the policy stays what it is.
+    pub(crate) fn at(address: SocketAddr, anonymous: bool, loaded: &Loaded) -> Self {
+        let (gateway, agents) = (loaded.gateway.clone(), loaded.agents.clone());
+        Self { address, anonymous, gateway, agents, standing: None, watch: None }
+    }
+
     /// Lets clients in until a signal comes, or until the policy was changed.
     pub(crate) async fn run(
         mut self,

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use ringfence_egress::{Gate, Scope, Sockets};
+use ringfence_egress::Scope;
 use ringfence_policy::{Grant, Limits, NetworkGrant};
 use ringfence_sandbox::{Access, Ending, Part, Plan, Spec, Streams};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::oneshot;
 
-use super::{SandboxLauncher, refused};
+use super::{SandboxLauncher, gated, refused};
 use crate::error::ToolError;
 
 /// How much of a stack the thread needs that waits for a program to end.
@@ -101,14 +101,7 @@ impl SandboxLauncher {
                 errors(bytes);
                 ControlFlow::Continue(())
             });
-            let streams = match scope {
-                Some(scope) => streams.gate(|made| {
-                    let sockets = Sockets { listeners: made.listeners, dns: made.dns };
-                    gate = Some(Gate::open_on(&runtime, scope, dialer, sockets)?);
-                    Ok(())
-                }),
-                None => streams,
-            };
+            let streams = gated(streams, scope, dialer, &runtime, &mut gate);
             let report = sandbox.run_plan(&plan, streams);
             drop(gate);
             // Whoever started it may be gone.

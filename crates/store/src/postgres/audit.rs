@@ -11,11 +11,12 @@ use tokio_postgres::types::FromSql;
 
 use super::PostgresStore;
 use super::error::PostgresError;
-use super::log::{self, Line};
+use super::log;
 use super::search::{End, search};
 use super::session::Session;
 use super::writer::Change;
 use crate::entry::KeepRaw;
+use crate::line::Line;
 
 /// The columns of [`Stored`], in its order.
 pub(super) const COLUMNS: &str =
@@ -86,7 +87,7 @@ impl AuditSink for PostgresStore {
                 if self.options().raw == KeepRaw::Never {
                     line.raw = None;
                 }
-                lines.push(Line::new(line).map_err(|error| error.to_string())?);
+                lines.push(Line::new(line).map_err(|why| PostgresError::Entry { why }.to_string())?);
             }
             let kept = self.writer().change(Change::Append(lines)).await;
             kept.map(drop).map_err(|error| error.to_string())

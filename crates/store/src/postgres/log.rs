@@ -4,14 +4,12 @@
 
 use std::collections::HashMap;
 
-use ringfence::audit::{AuditLine, ConsistencyProof, Frontier, Hash, NodeId};
+use ringfence::audit::{ConsistencyProof, Frontier, Hash, NodeId};
 use tokio_postgres::Row;
 
 use super::error::PostgresError;
 use super::session::{Parameter, Session};
-
-/// The largest record and the largest output that are kept; nothing larger could be verified.
-const LIMIT: usize = 64 << 20;
+use crate::line::Line;
 
 /// Appends entries and the times of their blocks, all in one statement.
 pub(super) const INSERT_ENTRIES: &str = "WITH widened AS (
@@ -36,30 +34,6 @@ pub(super) const INSERT_CHECKPOINTS: &str = "INSERT INTO ringfence.checkpoint (s
 pub(super) const LOCK_FRONTIER: &str = "SELECT bytes FROM ringfence.frontier WHERE one = 1 FOR UPDATE";
 /// Keeps where the log stands.
 pub(super) const UPDATE_FRONTIER: &str = "UPDATE ringfence.frontier SET bytes = $1 WHERE one = 1";
-
-/// A line with its hash.
-pub(super) struct Line {
-    line: AuditLine,
-    leaf: Hash,
-}
-
-impl Line {
-    /// Hashes a line, in the task of whoever appends it.
-    pub(super) fn new(line: AuditLine) -> Result<Self, PostgresError> {
-        let lengths = [Some(&line.record), line.raw.as_ref(), line.clean.as_ref()];
-        if lengths.into_iter().flatten().any(|text| text.len() > LIMIT) {
-            return Err(PostgresError::Entry { why: format!("it is larger than {LIMIT} bytes") });
-        }
-        let leaf = Hash::leaf(line.record.as_bytes());
-        Ok(Self { line, leaf })
-    }
-
-    /// Returns about how much memory it takes.
-    pub(super) fn bytes(&self) -> usize {
-        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-        self.line.record.len() + length(&self.line.raw) + length(&self.line.clean)
-    }
-}
 
 /// Entries by columns, as one statement takes them.
 #[derive(Default)]

@@ -16,10 +16,11 @@ use tokio_postgres::error::Severity;
 
 use super::error::PostgresError;
 use super::key::{self, Keys};
-use super::log::{self, Entries, Line, Nodes};
+use super::log::{self, Entries, Nodes};
 use super::session::{Parameter, Session};
 use super::value::Values;
 use super::writer::{Change, Done};
+use crate::line::Line;
 
 /// Reads the mark of a writer.
 const SELECT_MARK: &str =

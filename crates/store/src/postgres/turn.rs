@@ -11,11 +11,11 @@ use ringfence::{AuditEntry, StoreError};
 use super::PostgresStore;
 use super::audit::get;
 use super::error::PostgresError;
-use super::log::Line;
 use super::random;
 use super::session::Session;
 use super::transaction::{self, Failed, Mark};
 use super::writer::unsettled;
+use crate::line::Line;
 
 /// A turn under way.
 pub(super) struct Turn {
@@ -38,7 +38,7 @@ impl Turn {
     /// Has an entry of the audit kept with what else is done.
     pub(super) fn append(&mut self, entry: &AuditEntry<'_>) -> Result<(), PostgresError> {
         let line = entry.line().map_err(|error| PostgresError::Entry { why: error.to_string() })?;
-        self.lines.push(Line::new(line)?);
+        self.lines.push(Line::new(line).map_err(|why| PostgresError::Entry { why })?);
         Ok(())
     }
 }

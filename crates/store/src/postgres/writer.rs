@@ -13,7 +13,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::check;
 use super::error::PostgresError;
-use super::log::Line;
 use super::option::PostgresOptions;
 use super::random;
 use super::session::Session;
@@ -21,6 +20,7 @@ use super::target::Target;
 use super::transaction::{self, Failed, Known, Mark};
 use super::value::Value;
 use crate::entry::KeepRaw;
+use crate::line::Line;
 
 /// How many changes share one transaction.
 const GROUP: usize = 512;

@@ -10,9 +10,10 @@ use rusqlite::{OptionalExtension as _, Row};
 
 use super::SqliteStore;
 use super::error::SqliteError;
-use super::log::{self, Line};
+use super::log;
 use super::search::{Order, search};
 use crate::entry::KeepRaw;
+use crate::line::Line;
 
 /// The columns of [`Stored`], in its order.
 pub(super) const COLUMNS: &str =
@@ -109,7 +110,7 @@ impl AuditSink for SqliteStore {
                 if self.0.raw == KeepRaw::Never {
                     line.raw = None;
                 }
-                lines.push(Line::new(line).map_err(|error| error.to_string())?);
+                lines.push(Line::new(line).map_err(|why| SqliteError::Entry { why }.to_string())?);
             }
             let bytes = lines.iter().map(Line::bytes).sum();
             let kept = self.transact(bytes, move |turn| turn.append(&lines)).await;

@@ -6,41 +6,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use ringfence::audit::{AuditLine, ConsistencyProof, Frontier, Hash, NodeId, Note};
+use ringfence::audit::{ConsistencyProof, Frontier, Hash, NodeId, Note};
 use rusqlite::{Connection, OptionalExtension as _, Transaction};
 
 use super::error::SqliteError;
 use super::turn::Turn;
-
-/// The largest record and the largest output that are kept; nothing larger could be verified.
-const LIMIT: usize = 64 << 20;
+use crate::line::Line;
 
 /// How many raw outputs one transaction drops, so that nobody waits long for it.
 const FORGOTTEN: u64 = 1_000;
-
-/// A line with its hash.
-pub(super) struct Line {
-    line: AuditLine,
-    leaf: Hash,
-}
-
-impl Line {
-    /// Hashes a line, on the thread of whoever appends it.
-    pub(super) fn new(line: AuditLine) -> Result<Self, SqliteError> {
-        let lengths = [Some(&line.record), line.raw.as_ref(), line.clean.as_ref()];
-        if lengths.into_iter().flatten().any(|text| text.len() > LIMIT) {
-            return Err(SqliteError::Entry { why: format!("it is larger than {LIMIT} bytes") });
-        }
-        let leaf = Hash::leaf(line.record.as_bytes());
-        Ok(Self { line, leaf })
-    }
-
-    /// Returns about how much memory it takes.
-    pub(super) fn bytes(&self) -> usize {
-        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-        self.line.record.len() + length(&self.line.raw) + length(&self.line.clean)
-    }
-}
 
 /// The times of the entries that are appended in a turn, by the blocks that they are in.
 #[derive(Default)]
@@ -207,40 +181,4 @@ pub(super) fn node(connection: &Connection, id: NodeId) -> rusqlite::Result<Opti
         select.query_row((id.level(), id.index()), |row| row.get(0)).optional()?
     };
     Ok(found.map(Hash::from_bytes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn refuses_what_could_not_be_verified() {
-        let text = |length| Some("x".repeat(length));
-        #[rustfmt::skip]
-        let cases = [
-            // record     raw               clean             kept
-            (LIMIT,       None,             None,             true),
-            (LIMIT + 1,   None,             None,             false),
-            (2,           text(LIMIT),      None,             true),
-            (2,           text(LIMIT + 1),  None,             false),
-            (2,           None,             text(LIMIT + 1),  false),
-        ];
-        for (record, raw, clean, kept) in cases {
-            let record = "x".repeat(record);
-            let line = AuditLine {
-                kind: "call",
-                at: 0,
-                run: None,
-                tool: None,
-                code: None,
-                class: None,
-                host: None,
-                principal: None,
-                record,
-                raw,
-                clean,
-            };
-            assert_eq!(Line::new(line).is_ok(), kept);
-        }
-    }
 }

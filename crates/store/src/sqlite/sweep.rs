@@ -27,7 +27,8 @@ mod tests {
     use rusqlite::Connection;
 
     use super::*;
-    use crate::sqlite::log::{self, Line};
+    use crate::line::Line;
+    use crate::sqlite::log;
     use crate::sqlite::schema;
 
     const SECOND: Duration = Duration::from_secs(1);

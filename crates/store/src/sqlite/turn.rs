@@ -9,7 +9,8 @@ use rusqlite::Transaction;
 
 use super::error::SqliteError;
 use super::instance;
-use super::log::{self, Line, Spans};
+use super::log::{self, Spans};
+use crate::line::Line;
 
 /// A transaction under way.
 ///
@@ -93,7 +94,7 @@ impl<'a> Turn<'a> {
     /// Appends the entry that tells of what is written in the same transaction.
     pub(super) fn record(&mut self, entry: &AuditEntry<'_>) -> Result<(), SqliteError> {
         let line = entry.line().map_err(|error| SqliteError::Entry { why: error.to_string() })?;
-        self.append(&[Line::new(line)?])
+        self.append(&[Line::new(line).map_err(|why| SqliteError::Entry { why })?])
     }
 
     /// Returns where the log stands.

@@ -7,6 +7,7 @@ use ringfence::{Environment, SecretSource};
 use ringfence_store::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
 
 use crate::VALUE;
+use crate::command::{Fake, grant};
 
 #[test]
 fn nothing_shows_a_value() {
@@ -15,7 +16,8 @@ fn nothing_shows_a_value() {
     let variables =
         VariableSecrets::new(Environment::new([("KEY".to_owned(), VALUE.to_owned())])).variable("k", "KEY");
     let directory = DirectorySecrets::open(dir.path()).unwrap();
-    let command = CommandSecrets::new(["op", "--token", VALUE]);
+    let command = 
+        CommandSecrets::new(["op", "--token", VALUE], grant("op"), Arc::new(Fake::printing(VALUE))).unwrap();
     let keyring = KeyringSecrets::new();
     let chain = ChainedSecrets::new()
         .then(Arc::new(variables.clone()))
