@@ -5,7 +5,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::scope::Bound;
 use super::walk::Walk;
-use crate::dynamic::{Arguments, Node, Site};
+use crate::dynamic::{Node, Site};
 use crate::{Effect, FunctionKind};
 
 impl<'a> Walk<'a, '_, '_> {
@@ -336,14 +336,7 @@ impl<'a> Walk<'a, '_, '_> {
             return self.flow.node();
         }
         let site = self.site(range);
-        let callee = self.flow.load(object, method, None);
-        let arguments = Arguments {
-            receiver: Some(object),
-            positional: given.to_vec(),
-            texts: vec![None; given.len()],
-            ..Arguments::default()
-        };
-        self.flow.call(callee, None, arguments, site)
+        self.flow.call_method(object, method, given, site)
     }
 
     fn either(&mut self, parts: impl Iterator<Item = &'a Expr>) -> Node {

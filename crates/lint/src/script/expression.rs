@@ -404,13 +404,6 @@ impl<'a> Walk<'a, '_, '_> {
             return self.flow.node();
         }
         let site = self.site(span);
-        let callee = self.flow.load(object, method, None);
-        let arguments = Arguments {
-            receiver: Some(object),
-            positional: given.to_vec(),
-            texts: vec![None; given.len()],
-            ..Arguments::default()
-        };
-        self.flow.call(callee, None, arguments, site)
+        self.flow.call_method(object, method, given, site)
     }
 }

@@ -84,6 +84,18 @@ impl Flow<'_> {
         result
     }
 
+    /// Calls a method that the language itself calls, where the object has it.
+    pub(crate) fn call_method(&mut self, object: Node, method: &str, given: &[Node], site: Site) -> Node {
+        let callee = self.load(object, method, None);
+        let arguments = Arguments {
+            receiver: Some(object),
+            positional: given.to_vec(),
+            texts: vec![None; given.len()],
+            ..Arguments::default()
+        };
+        self.call(callee, None, arguments, site)
+    }
+
     /// Says that what `node` holds is used as a value, and may be called by whoever gets it.
     pub(crate) fn mention(&mut self, node: Node, site: Site) {
         self.rule(node, Rule::Mention(site));
