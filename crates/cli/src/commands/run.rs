@@ -58,7 +58,8 @@ pub(crate) struct RunArgs {
     secret: Vec<String>,
     #[command(flatten)]
     network: NetworkArgs,
-    /// Start it in this folder, which must be granted
+    /// Start it in this folder, which must be granted, or hold something that is; where it is left out, in the current folder if
+    /// that is so there, and otherwise in `/tmp`, which is empty inside
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     /// Limit what it may spend: wall, cpu, memory, processes, file-size, open-files, output, scratch; with hosts:
@@ -300,10 +301,10 @@ fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGrant), Comman
             })?;
             spec = spec.directory(directory);
         }
-        // Where we are, if that is granted; the scratch folder otherwise.
+        // Where we are, if that or something below it is granted; the scratch folder otherwise.
         None => {
-            if let Some(here) = std::env::current_dir().ok().filter(|here| spec.covers(here)) {
-                spec = spec.directory(here);
+            if let Ok(here) = std::env::current_dir() {
+                spec = spec.directory_if_possible(here);
             }
         }
     }
