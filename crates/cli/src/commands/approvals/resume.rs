@@ -63,7 +63,8 @@ pub(super) async fn resume(
 fn entry_of(report: &Report, recorded: &[Stored]) -> Option<u64> {
     let is_its = |stored: &&Stored| {
         let record: Value = serde_json::from_str(&stored.record).unwrap_or_default();
-        record["call"] == report.call && record["tool"] == *report.tool
+        let is = |field: &str, value: &Value| record.get(field) == Some(value);
+        is("call", &json!(report.call)) && is("tool", &json!(&*report.tool))
     };
     let mut found = recorded.iter().filter(is_its);
     found.next().filter(|_| found.next().is_none()).map(|stored| stored.index)
