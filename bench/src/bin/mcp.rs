@@ -47,7 +47,9 @@ impl Place {
         let ringfence =
             std::env::var_os("RINGFENCE_BIN").map_or_else(|| own.with_file_name("ringfence"), PathBuf::from);
         if !ringfence.exists() {
-            return Err("no `ringfence` beside this program: build it with `cargo build --profile dist`".into());
+            return Err(
+                "no `ringfence` beside this program: build it with `cargo build --profile dist`".into()
+            );
         }
         let servers = match std::env::var_os("RINGFENCE_TEST_MCP") {
             Some(named) => PathBuf::from(named),

@@ -25,7 +25,9 @@ impl Gateway {
         let ringfence =
             std::env::var_os("RINGFENCE_BIN").map_or_else(|| own.with_file_name("ringfence"), PathBuf::from);
         if !ringfence.exists() {
-            return Err("no `ringfence` beside this program: build it with `cargo build --profile dist`".into());
+            return Err(
+                "no `ringfence` beside this program: build it with `cargo build --profile dist`".into()
+            );
         }
         let policy = folder.join("ringfence.toml");
         std::fs::write(&policy, "[personality]\nid = \"bench\"\n")?;

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use ringfence::audit::VerifierKey;
 use ringfence::policy::explain::ProblemCode;
 use ringfence::policy::{
-    AgentEntry, ConsoleEntry, ContainerEntry, Declaration, EntryGap, Gap, GatewayEntry, JsonLimits, Notify,
-    Personality, Places, ServerEntry, Table, ToolName, Toolbox, Variables, check_agents, check_examples,
-    check_servers, parse_json, validate_registration,
+    AgentEntry, ConsoleEntry, ContainerEntry, Declaration, EntryGap, Gap, GatewayEntry, JsonAsToml,
+    JsonLimits, Notify, Personality, Places, ServerEntry, Table, ToolName, Toolbox, Variables, check_agents,
+    check_examples, check_servers, parse_json, validate_registration,
 };
 use ringfence::text::Verdict;
 use ringfence::{PinStatus, Pins};
@@ -140,7 +140,12 @@ impl Place {
             }
         };
         loaded.notify.clone_from(&toolbox.notify);
-        let places = if is_json { None } else { Places::read(text) };
+        let json = if is_json { JsonAsToml::of(text) } else { None };
+        let places = match &json {
+            Some(json) => json.places(),
+            None if is_json => None,
+            None => Places::read(text),
+        };
         let variables = self.variables();
         let mut files = PolicyFiles::beside(&self.policy);
         let (declarations, mut gaps) = toolbox.declarations(&variables, &mut files);

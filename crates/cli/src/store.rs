@@ -31,6 +31,11 @@ impl StoreArgs {
     pub(crate) fn name(&self) -> StoreName {
         named(self.store.as_ref()).unwrap_or_else(|| StoreName::File(PathBuf::from(DEFAULT)))
     }
+
+    /// Returns the store that the flag names.
+    pub(crate) const fn flag(&self) -> Option<&StoreName> {
+        self.store.as_ref()
+    }
 }
 
 /// Returns the store that the flag or else the variable names.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use ringfence_lint::build::{self, BuildError};
+use ringfence_policy::explain::explain_line;
 use ringfence_sandbox::inner;
 
 use crate::command::{Args, CommandError};
@@ -43,5 +44,8 @@ fn tell(error: &CommandError) {
     let _told = writeln!(stderr, "error: {}", shown.join("\n  "));
     if let Some(hint) = error.hint() {
         let _told = writeln!(stderr, "  hint: {hint}");
+    }
+    if let Some(code) = error.code() {
+        let _told = writeln!(stderr, "  {}", explain_line(code.as_str()));
     }
 }

@@ -71,7 +71,7 @@ pub use path::{
     PathReach, PathSet, Variables, normalise,
 };
 pub use personality::{Example, Personality};
-pub use place::{ListKind, ListOwner, Places, WrittenList};
+pub use place::{JsonAsToml, ListKind, ListOwner, Places, WrittenList};
 pub use reach::Reach;
 pub use refusal::Refusal;
 pub use server::{Accept, ServerEntry, ServerName, ServerNameError, ServerTool, TOOLBOX, check_servers};

@@ -1,5 +1,6 @@
 //! Where something stands in a toolbox file, for messages that point at a line.
 
+mod json;
 mod list;
 
 use toml::Spanned;
@@ -7,18 +8,23 @@ use toml::de::{DeTable, DeValue};
 
 use crate::json::line_and_column;
 
+pub use json::JsonAsToml;
 pub use list::{ListKind, ListOwner, WrittenList};
 
 /// The places of a TOML text.
 pub struct Places<'a> {
     text: &'a str,
     document: Spanned<DeTable<'a>>,
+    /// The key that everything stands under, where it is not the whole document.
+    under: Option<&'static str>,
+    /// How many bytes of the document stand before the text.
+    before: usize,
 }
 
 impl<'a> Places<'a> {
     /// Reads a text; `None` when it is not TOML.
     pub fn read(text: &'a str) -> Option<Self> {
-        Some(Self { text, document: DeTable::parse(text).ok()? })
+        Some(Self { text, document: DeTable::parse(text).ok()?, under: None, before: 0 })
     }
 
     /// Returns the line and column of a field of a tool, such as `command` or `fs_reach.read`.
@@ -46,23 +52,22 @@ impl<'a> Places<'a> {
 
     /// Returns the line and column of a field of the gateway.
     pub fn gateway(&self, field: &str) -> Option<(usize, usize)> {
-        Some(self.along(self.document.get_ref().get("gateway")?, field))
+        Some(self.along(self.root("gateway")?, field))
     }
 
     /// Returns the line and column of a field of the console.
     pub fn console(&self, field: &str) -> Option<(usize, usize)> {
-        Some(self.along(self.document.get_ref().get("console")?, field))
+        Some(self.along(self.root("console")?, field))
     }
 
     /// Returns the line and column of the first entry of `notify`.
     pub fn notify(&self) -> Option<(usize, usize)> {
-        let first = self.document.get_ref().get("notify")?.get_ref().as_array()?.first()?;
-        Some(line_and_column(self.text, first.span().start))
+        let first = self.root("notify")?.get_ref().as_array()?.first()?;
+        Some(self.at(first))
     }
 
     fn entry(&self, lists: [&str; 2], name: &str, field: &str) -> Option<&Spanned<DeValue<'a>>> {
-        let root = self.document.get_ref();
-        let entries = lists.iter().find_map(|list| root.get(*list))?.get_ref().as_array()?;
+        let entries = lists.iter().find_map(|list| self.root(list))?.get_ref().as_array()?;
         let named = |entry: &&Spanned<DeValue<'_>>| {
             entry.get_ref().get("name").and_then(|own| own.get_ref().as_str()).is_some_and(|own| own == name)
         };
@@ -72,7 +77,7 @@ impl<'a> Places<'a> {
 
     /// Returns the line and column of a field of the personality, such as `fs_reach.read`.
     pub fn personality(&self, field: &str) -> Option<(usize, usize)> {
-        Some(self.along(self.document.get_ref().get("personality")?, field))
+        Some(self.along(self.root("personality")?, field))
     }
 
     fn along(&self, start: &Spanned<DeValue<'_>>, field: &str) -> (usize, usize) {
@@ -83,7 +88,18 @@ impl<'a> Places<'a> {
                 None => break,
             }
         }
-        line_and_column(self.text, found.span().start)
+        self.at(found)
+    }
+
+    fn root(&self, key: &str) -> Option<&Spanned<DeValue<'a>>> {
+        match self.under {
+            Some(under) => self.document.get_ref().get(under)?.get_ref().get(key),
+            None => self.document.get_ref().get(key),
+        }
+    }
+
+    fn at(&self, value: &Spanned<DeValue<'_>>) -> (usize, usize) {
+        line_and_column(self.text, value.span().start.saturating_sub(self.before))
     }
 }
 

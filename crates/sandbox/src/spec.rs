@@ -17,6 +17,7 @@ pub struct Spec {
     pub(crate) name: Option<OsString>,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) directory: Option<PathBuf>,
+    pub(crate) wished: Option<PathBuf>,
     pub(crate) environment: BTreeMap<OsString, OsString>,
     pub(crate) trees: Vec<Tree>,
     pub(crate) possible: Vec<Tree>,
@@ -80,6 +81,7 @@ impl Spec {
             name: None,
             arguments: Vec::new(),
             directory: None,
+            wished: None,
             environment: BTreeMap::new(),
             trees: Vec::new(),
             possible: Vec::new(),
@@ -139,6 +141,14 @@ impl Spec {
     /// Sets the working directory; `/tmp`, the private scratch space, where none is set.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
+        self
+    }
+
+    /// Sets the working directory where none is set otherwise, and where it exists inside for a granted path: it lies in one, or
+    /// one lies below it. In the second case it is an empty folder but for what is granted, so that relative paths lead where
+    /// they lead outside. In an image, whose folders are its own, only the first counts.
+    pub fn directory_if_possible(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.wished = Some(directory.into());
         self
     }
 

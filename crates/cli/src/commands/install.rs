@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use ringfence::policy::ServerName;
+use ringfence::policy::explain::explain_line;
 use ringfence::sandbox::SearchPath;
 use serde_json::json;
 
@@ -72,6 +73,9 @@ pub(crate) fn run(args: &InstallArgs, place: &Place, out: &mut dyn Write) -> Res
             let _told = writeln!(stderr, "error: {error}");
             if let Some(hint) = error.hint() {
                 let _told = writeln!(stderr, "  hint: {hint}");
+            }
+            if let Some(code) = error.code() {
+                let _told = writeln!(stderr, "  {}", explain_line(code.as_str()));
             }
             return Ok(if matches!(error, InstallError::Refused { .. }) {
                 Exit::Refused

@@ -56,7 +56,8 @@ pub(crate) struct RunArgs {
     secret: Vec<String>,
     #[command(flatten)]
     network: NetworkArgs,
-    /// Start it in this folder, which must be granted
+    /// Start it in this folder, which must be granted, or hold something that is; where it is left out, in the current folder if
+    /// that is so there, and otherwise in `/tmp`, which is empty inside
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     /// Limit what it may spend: wall, cpu, memory, processes, file-size, open-files, output, scratch; with hosts:

@@ -18,6 +18,7 @@ mod spelling;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ringfence::Code;
 use ringfence::policy::HostSet;
 use ringfence::sandbox::{SandboxError, SearchPath};
 
@@ -92,6 +93,22 @@ impl InstallError {
             Self::Missing { .. } => Some("install nodejs and npm, or python3 and python3-venv"),
             Self::Registry { .. } => Some("name its hosts in the server's `registry`"),
             Self::Content { .. } | Self::File(_) | Self::Refused { .. } => None,
+        }
+    }
+
+    /// Returns the code of what the fence refused, where it did.
+    pub(crate) const fn code(&self) -> Option<Code> {
+        match self {
+            Self::Failed { refused, .. } | Self::Late { refused, .. } if !refused.is_empty() => {
+                Some(Code::HostNotAllowed)
+            }
+            Self::Refused { error, .. } => Some(error.code()),
+            Self::Content { .. }
+            | Self::Failed { .. }
+            | Self::File(_)
+            | Self::Late { .. }
+            | Self::Missing { .. }
+            | Self::Registry { .. } => None,
         }
     }
 }
@@ -193,4 +210,25 @@ fn is_script(path: &Path) -> bool {
     let mut start = [0; 2];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_err() || start == *b"#!"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_fence_refused_has_a_code() {
+        let failed = |refused: &str| InstallError::Failed {
+            step: "the install",
+            package: "x".to_owned(),
+            code: 1,
+            output: String::new(),
+            refused: refused.to_owned(),
+        };
+        assert_eq!(failed("; refused hosts: a.test").code(), Some(Code::HostNotAllowed));
+        assert_eq!(failed("").code(), None);
+        let error = SandboxError::Path { path: "/x".into(), error: std::io::Error::other("no") };
+        let refused = InstallError::Refused { step: "the install", package: "x".to_owned(), error };
+        assert_eq!(refused.code(), Some(Code::PathNotReachable));
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use ringfence::egress::{Evidence, Scope, Witness};
+use ringfence::policy::explain::explain_line;
 use ringfence::policy::{HostSet, Limits, ServerEntry};
 use ringfence::sandbox::SearchPath;
 use ringfence::{Grant, Running, SandboxLauncher, SecretSource as _, Service, ToolError};
@@ -227,9 +228,10 @@ fn find(what: What) -> Result<Program, String> {
         }
         What::Package { install, registry, refresh } => {
             let found = installed(&install, registry.as_ref(), refresh, &|line| tell(line));
-            let found = found.map_err(|error| match error.hint() {
-                Some(hint) => format!("{error} (hint: {hint})"),
-                None => error.to_string(),
+            let found = found.map_err(|error| {
+                let hint = error.hint().map(|hint| format!(" (hint: {hint})")).unwrap_or_default();
+                let why = error.code().map(|code| format!("; {}", explain_line(code.as_str())));
+                format!("{error}{hint}{}", why.unwrap_or_default())
             })?;
             let mut install = found.beside;
             install.push(found.root);

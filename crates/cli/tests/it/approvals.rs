@@ -378,6 +378,32 @@ pub(crate) fn survives(office: &Office) {
 }
 
 #[test]
+fn a_call_that_was_denied_meanwhile_says_what_explains_it() {
+    let office = Office::new();
+    office.hire("ada");
+    let mut waiting = office.start(&["call", "--wait", "60s", "--run", "r1", "pay", PAY]);
+    let id = office.request();
+    waiting.kill().unwrap();
+    waiting.wait().unwrap();
+    let denied = ["approvals", "deny", &id, "--reason", "wrong invoice", "--token-file", "ada.token"];
+    assert!(office.ringfence(&denied).contains("denied by ada"));
+    let mut said = String::new();
+    wait_until("the call to be gone on with", || {
+        said = office.ringfence(&["approvals", "resume", "--wait", "1s"]);
+        !said.contains("no call waits")
+    });
+    insta::assert_snapshot!(said, @r#"
+    {"tool":"pay","outcome":{"ok":false,"code":"refused","error":"APPROVAL_DENIED: ada refused this call of `pay`: wrong invoice","refusal":"APPROVAL_DENIED"}}
+      why: ringfence explain 7
+    exit 0
+    "#);
+    let command = said.lines().find_map(|line| line.trim().strip_prefix("why: ringfence ")).unwrap();
+    let told = office.ringfence(&command.split(' ').collect::<Vec<_>>());
+    assert!(told.contains("`pay` was refused: APPROVAL_DENIED") && told.ends_with("exit 0"), "{told}");
+    assert_eq!(office.ledger(), "");
+}
+
+#[test]
 fn a_call_that_is_interrupted_is_given_up() {
     let office = Office::new();
     office.hire("ada");

@@ -52,6 +52,40 @@ fn plays_allowed_and_hostile_calls() {
 }
 
 #[test]
+fn tells_a_program_what_was_played() {
+    let output = Bench::new().run(&["demo", "--json"], b"");
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(told.lines().count(), 1, "{told}");
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    insta::assert_snapshot!(told["totals"], @r#"{"calls":24,"allowed":7,"refused":15,"failed":1,"died":1,"paid":2,"surprises":0}"#);
+    let steps = told["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 24);
+    let some: Vec<String> = [0, 1, 17, 22].iter().map(|at| steps[*at].to_string()).collect();
+    insta::assert_snapshot!(some.join("\n"), @r#"
+    {"number":1,"what":"read its notes","tool":"read_file","outcome":"allowed","code":null,"rule":null,"said":"The workshop is on Thursday."}
+    {"number":2,"what":"read /etc/passwd","tool":"read_file","outcome":"refused","code":"PATH_NOT_REACHABLE","rule":{"line":6,"field":"fs_reach.read"},"said":null}
+    {"number":18,"what":"call a tool with a poisoned text","tool":"helper","outcome":"refused","code":"TOOL_QUARANTINED","rule":null,"said":null}
+    {"number":23,"what":"pay another, and die on the way","tool":"pay","outcome":"died","code":null,"rule":null,"said":"after the money had left"}
+    "#);
+}
+
+#[test]
+fn writes_no_escape_sequence_where_none_is_wanted() {
+    use crate::terminal::Terminal;
+    let bench = Bench::new();
+    let again = "\r\u{1b}[K";
+    let shown = Terminal::new(&bench).run(&["demo", "--leave"]);
+    assert!(shown.contains(again) && shown.ends_with("exit 0"), "{shown}");
+    let plain: [&[(&str, &str)]; 2] = [&[("TERM", "xterm"), ("NO_COLOR", "1")], &[("TERM", "dumb")]];
+    for variables in plain {
+        let shown = Terminal::new(&bench).variables(variables).run(&["demo", "--leave"]);
+        assert!(!shown.contains(['\u{1b}', '\r']), "{variables:?}: {shown}");
+        assert!(shown.contains("\n24  pay that one again") && shown.ends_with("exit 0"), "{shown}");
+    }
+}
+
+#[test]
 fn its_policy_is_a_sound_toolbox() {
     let text = Bench::new().run(&["demo", "--policy-text"], b"").stdout;
     let bench = Bench::new().file("ringfence.toml", text);

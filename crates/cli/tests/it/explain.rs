@@ -185,6 +185,59 @@ fn a_path_is_added_where_it_is_missing() {
     assert!(also(&explained(&bench)).contains("everything below it: 3 files now"), "{:#}", explained(&bench));
 }
 
+/// The same toolbox in JSON, as somebody writes it and as a program does.
+#[test]
+fn a_policy_in_json_has_lines_and_a_change_too() {
+    let written = r#"{
+  "personality": {
+    "fs_reach": { "read": ["${workspace}/in"] }
+  },
+  "tool": [
+    {
+      "name": "read",
+      "description": "Read a file",
+      "builtin": "read_file",
+      "capabilities": { "fs_reach": { "read": "from-personality" } }
+    }
+  ]
+}
+"#;
+    let dense = serde_json::from_str::<Value>(written).unwrap().to_string() + "\n";
+    for (policy, place) in [(written, ":3:27"), (&dense, ":1:36")] {
+        let bench =
+            Bench::new().file("ringfence.json", policy).file("notes.txt", "milk").file("in/other", "");
+        let asked =
+            ["call", "read", r#"{"path": "notes.txt"}"#, "--store", "s.db", "--policy", "ringfence.json"];
+        let refused = bench.ringfence(&asked);
+        assert!(refused.ends_with("exit 3"), "{refused}");
+        let explain = ["explain", "last", "--store", "s.db", "--policy", "ringfence.json"];
+        let told = bench.ringfence(&explain);
+        assert!(told.contains(&format!("ringfence.json{place}: personality fs_reach.read")), "{told}");
+        let told = bench.run(&[&explain[..], &["--json"]].concat(), b"").stdout;
+        let told: Value = serde_json::from_slice(&told).unwrap();
+        let diff = told["change"]["diff"].as_str().unwrap_or_else(|| panic!("no change is told: {told:#}"));
+        assert!(also(&told).contains("no other tool gains anything"), "{told:#}");
+        let changed = patched(policy, diff);
+        assert_eq!(changed.replace(r#", "${workspace}/notes.txt""#, ""), policy, "nothing else changes");
+        let bench = bench.file("ringfence.json", changed);
+        let done = bench.ringfence(&asked);
+        assert!(done.contains("milk") && done.ends_with("exit 0"), "{done}");
+    }
+    // What cannot be pointed at is said, and what to do.
+    let bench = Bench::new().file("ringfence.json", format!(" {written}")).file("notes.txt", "milk");
+    bench.ringfence(&[
+        "call",
+        "read",
+        r#"{"path": "notes.txt"}"#,
+        "--store",
+        "s.db",
+        "--policy",
+        "ringfence.json",
+    ]);
+    let told = bench.ringfence(&["explain", "last", "--store", "s.db", "--policy", "ringfence.json"]);
+    assert!(told.contains("make the change by hand: add that very path"), "{told}");
+}
+
 #[test]
 fn where_a_link_leads_is_what_is_added() {
     let bench = Bench::new().file("ringfence.toml", FILES).file("notes.txt", "milk").file("in/other", "");

@@ -118,6 +118,23 @@ fn a_package_of_python() {
 }
 
 #[test]
+fn what_the_fence_refuses_ends_with_the_command_that_explains_it() {
+    let bench = bench();
+    let mut refused = command(&bench.path());
+    refused.args(["install", "--", "uvx", "mcp-server-time"]).env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    refused.env("XDG_CACHE_HOME", bench.path().join("cache")).env("HOME", bench.path().join("home"));
+    // A file that no sandbox can be given: each has a `/proc` of its own.
+    refused.env("SSL_CERT_FILE", "/proc/version");
+    let (code, said, _) = bounded(refused);
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(
+        said.contains(" was refused: ") && said.ends_with("\n  why: ringfence explain PATH_NOT_REACHABLE\n"),
+        "{said}"
+    );
+}
+
+#[test]
 fn what_is_refused_before_anything_is_installed() {
     let bench = bench();
     #[rustfmt::skip]

@@ -47,6 +47,7 @@ fn every_json_flag_prints_json() {
         (&["audit", "--store", "s.db", "replay", "r", "--json"],                    &["index", "tool"]),
         (&["audit", "check-proof", "proof", "--trust", &key, "--json"],             &["holds", "record"]),
         (&["check", "--json"],                                                      &[]),
+        (&["demo", "--json"],                                                       &["steps", "totals"]),
         (&["doctor", "--json"],                                                     &["sandbox", "findings"]),
         (&["idempotency", "--store", "s.db", "list", "--json"],                     &[]),
         (&["approvals", "--store", "s.db", "list", "--json"],                       &[]),

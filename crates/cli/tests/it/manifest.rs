@@ -135,6 +135,7 @@ fn an_edited_manifest_is_a_finding_and_a_broken_one_a_mistake() {
       at edited.json:1:1
       help: restore the file, or write it with `ringfence manifest accept`
     ringfence manifest diff: 1 error
+    why: ringfence explain manifest.hash.mismatch
     exit 4
     ");
     let told = bench.ringfence(&["manifest", "diff", "other.json", "old.lock.json"]);
@@ -145,6 +146,25 @@ fn an_edited_manifest_is_a_finding_and_a_broken_one_a_mistake() {
     ");
     let told = bench.ringfence(&["manifest", "diff", "none.json", "old.lock.json"]);
     assert!(told.ends_with("exit 1"), "{told}");
+}
+
+#[test]
+fn what_is_wider_or_not_whole_ends_with_the_command_that_explains_it() {
+    let verify = ["manifest", "verify", "--against", "ringfence.lock.json"];
+    let bench = agreed().file("ringfence.toml", widened());
+    let edited = agreed().read("ringfence.lock.json").replace("api.x.test", "www.x.test");
+    let edited = agreed().file("ringfence.lock.json", edited);
+    for (bench, code) in [(bench, "tool.network.widened"), (edited, "manifest.hash.mismatch")] {
+        let told = bench.ringfence(&verify);
+        assert!(told.ends_with(&format!("\nwhy: ringfence explain {code}\nexit 4")), "{told}");
+        let told = bench.ringfence(&["explain", code]);
+        assert!(told.starts_with(&format!("{code}: ")) && told.ends_with("exit 0"), "{told}");
+        let told = bench.ringfence(&[&verify[..], &["--format", "markdown"]].concat());
+        assert!(!told.contains("why: "), "a program has the code: {told}");
+    }
+    // Whoever agrees to it is looking at it already.
+    let told = agreed().file("ringfence.toml", widened()).ringfence(&["manifest", "accept", "--yes"]);
+    assert!(told.contains("tool.network.widened") && !told.contains("why: "), "{told}");
 }
 
 fn git(folder: &Path, arguments: &[&str]) {

@@ -31,6 +31,56 @@ fn grants_nothing_that_is_not_named() {
 }
 
 #[test]
+fn starts_where_it_was_called_if_something_there_is_granted() {
+    let bench =
+        Bench::new().file("notes.txt", "the workshop is on Thursday\n").file("deep/other.txt", "no\n");
+    insta::assert_snapshot!(bench.ringfence(&["run", "--read", "notes.txt", "--", "cat", "notes.txt"]), @"
+    the workshop is on Thursday
+    exit 0
+    ");
+    // The folder is there, and nothing of it but what was named.
+    insta::assert_snapshot!(bench.ringfence(&["run", "--read", "notes.txt", "--", "ls", "-A"]), @"
+    notes.txt
+    exit 0
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["run", "--read", "notes.txt", "--", "sh", "-c", "pwd"]), @"
+    [W]
+    exit 0
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["run", "--read", "notes.txt", "--", "cat", "deep/other.txt"]), @"
+    cat: deep/other.txt: No such file or directory
+    exit 1
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["run", "--read", "/etc/hostname", "--", "sh", "-c", "pwd"]), @"
+    /tmp
+    exit 0
+    ");
+    let plan = bench.run(&["run", "--read", "notes.txt", "--print-plan", "--", "true"], b"").stdout;
+    let plan: serde_json::Value = serde_json::from_slice(&plan).unwrap();
+    assert_eq!(plan["directory"].as_str(), bench.path().to_str(), "the plan says where it starts");
+}
+
+#[test]
+fn the_folder_around_what_is_granted_cannot_be_changed() {
+    // Not in `/tmp`, which is a scratch space inside.
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "the workshop is on Thursday\n").unwrap();
+    std::fs::write(folder.path().join("other.txt"), "no\n").unwrap();
+    let script = "cat notes.txt; echo mine > new.txt; echo mine > other.txt; rm -f notes.txt; ls -A";
+    let grants = ["run", "--read", "notes.txt", "--exec", "cat", "--exec", "rm", "--exec", "ls"];
+    let output =
+        crate::bench::command(folder.path()).args(grants).args(["--", "sh", "-c", script]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "the workshop is on Thursday\nnotes.txt\n");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("Read-only file system").count(), 3, "{said}");
+    let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, ["notes.txt", "other.txt"]);
+    assert_eq!(std::fs::read_to_string(folder.path().join("other.txt")).unwrap(), "no\n");
+}
+
+#[test]
 fn refuses_before_it_starts() {
     let bench = Bench::new();
     insta::assert_snapshot!(bench.ringfence(&["run", "--", "no-such-program"]), @"

@@ -44,7 +44,7 @@ impl<'a> Terminal<'a> {
         Self { typed, ..self }
     }
 
-    fn variables(self, variables: &'a [(&'a str, &'a str)]) -> Self {
+    pub(crate) fn variables(self, variables: &'a [(&'a str, &'a str)]) -> Self {
         Self { variables, ..self }
     }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ringfence_lint::build::BuildError;
+use ringfence_policy::Code;
 
 /// Why the command did not come to an end.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,16 @@ impl CommandError {
             Self::Build(error) => error.hint(),
             Self::Input { hint, .. } => *hint,
             Self::Output(_) | Self::Read { .. } | Self::Waiver(_) => None,
+        }
+    }
+
+    /// Returns the code of what was refused, where it was.
+    pub(crate) const fn code(&self) -> Option<Code> {
+        match self {
+            Self::Build(BuildError::Sandbox(error)) => Some(error.code()),
+            Self::Build(_) | Self::Input { .. } | Self::Output(_) | Self::Read { .. } | Self::Waiver(_) => {
+                None
+            }
         }
     }
 

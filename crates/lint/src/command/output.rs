@@ -44,6 +44,11 @@ pub(super) fn write(
         out.write_all(table(args, engine, analysis, subjects).as_bytes())?;
     }
     out.write_all(rendered.text.as_bytes())?;
+    if format == Format::Human {
+        for line in report.explain_lines() {
+            writeln!(out, "{line}")?;
+        }
+    }
     if let (Some(summary), Some(file)) = (rendered.summary, std::env::var_os("GITHUB_STEP_SUMMARY")) {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
         opened.and_then(|mut file| file.write_all(summary.as_bytes()))?;

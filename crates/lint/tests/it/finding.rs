@@ -72,6 +72,20 @@ fn what_is_used_and_not_declared_is_an_error_with_its_way() {
 }
 
 #[test]
+fn errors_end_with_the_command_that_explains_them() {
+    let entries = [tool("look", "look", "capabilities = {}"), tool("read", "read", "capabilities = {}")];
+    let bench = tools(&entries.concat(), SOURCE);
+    let said = bench.lint(&["--engine", "source"]);
+    let line = "\nwhy: ringfence explain lint.undeclared\n";
+    assert!(said.code == 4 && said.stdout.ends_with(line), "{said:?}");
+    assert_eq!(said.stdout.matches("why: ").count(), 1, "each code once: {said:?}");
+    let said = bench.lint(&["--engine", "source", "--format", "markdown"]);
+    assert!(said.code == 4 && !said.stdout.contains("why: "), "{said:?}");
+    let quiet = tools(&tool("quiet", "quiet", "capabilities = {}"), SOURCE).lint(&["--engine", "source"]);
+    assert!(quiet.code == 0 && !quiet.stdout.contains("why: "), "{quiet:?}");
+}
+
+#[test]
 fn every_format_holds_the_finding() {
     let bench = tools(&tool("look", "look", "capabilities = {}"), SOURCE);
     for (format, expected) in [

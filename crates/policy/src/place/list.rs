@@ -6,7 +6,6 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::Places;
-use crate::json::line_and_column;
 
 /// Whose list it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -83,7 +82,7 @@ impl Places<'_> {
     /// Returns a list as it is written; nothing where it is not.
     pub fn list(&self, owner: ListOwner<'_>, kind: ListKind) -> Option<WrittenList> {
         let found = self.found(owner, kind)?;
-        let line = |value: &Spanned<DeValue<'_>>| line_and_column(self.text, value.span().start).0;
+        let line = |value: &Spanned<DeValue<'_>>| self.at(value).0;
         let written =
             |value: &Spanned<DeValue<'_>>| Some((value.get_ref().as_str()?.to_owned(), line(value)));
         let entries = match found.get_ref().as_array() {
@@ -96,7 +95,7 @@ impl Places<'_> {
     /// Returns the line and column where a list starts, or would be written: where as much of the way to it is as there is.
     pub fn list_place(&self, owner: ListOwner<'_>, kind: ListKind) -> Option<(usize, usize)> {
         if let Some(found) = self.found(owner, kind) {
-            return Some(line_and_column(self.text, found.span().start));
+            return Some(self.at(found));
         }
         let field = kind.field();
         match owner {
@@ -108,7 +107,7 @@ impl Places<'_> {
 
     fn found(&self, owner: ListOwner<'_>, kind: ListKind) -> Option<&Spanned<DeValue<'_>>> {
         let start = match owner {
-            ListOwner::Personality => self.document.get_ref().get("personality")?,
+            ListOwner::Personality => self.root("personality")?,
             ListOwner::Server(name) => {
                 self.entry(["server", "servers"], name, "")?.get_ref().get("capabilities")?
             }
@@ -124,11 +123,11 @@ impl Places<'_> {
     /// Returns the line on which an owner starts; nothing where it is not written.
     pub fn owner(&self, owner: ListOwner<'_>) -> Option<usize> {
         let found = match owner {
-            ListOwner::Personality => self.document.get_ref().get("personality")?,
+            ListOwner::Personality => self.root("personality")?,
             ListOwner::Server(name) => self.entry(["server", "servers"], name, "")?,
             ListOwner::Tool(name) => self.entry(["tool", "tools"], name, "")?,
         };
-        Some(line_and_column(self.text, found.span().start).0)
+        Some(self.at(found).0)
     }
 }
 

@@ -17,6 +17,8 @@ mod sarif;
 
 use serde_json::Value;
 
+use crate::explain;
+
 pub use escape::{html, markdown, plain};
 pub use finding::{FilePlace, Finding, Level, Step};
 pub use format::{Colour, Format, FormatError, Rendered};
@@ -79,6 +81,44 @@ impl Report<'_> {
             Format::Sarif => sarif::render(self),
         };
         Rendered { text, summary: None }
+    }
+
+    /// Returns what explains the errors: a line for every code that `ringfence explain` knows, each once, in the order they are in.
+    /// For the end of what a person reads; a program has the codes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ringfence_policy::report::{Finding, Level, Report};
+    ///
+    /// let finding = |code: &'static str, level| Finding {
+    ///     code: code.into(),
+    ///     level,
+    ///     subject: "tool fetch".into(),
+    ///     message: "wider".into(),
+    ///     place: None,
+    ///     help: None,
+    ///     steps: Vec::new(),
+    /// };
+    /// let findings = vec![
+    ///     finding("tool.network.widened", Level::Error),
+    ///     finding("tool.network.widened", Level::Error),
+    ///     finding("tool.description.changed", Level::Warning),
+    ///     finding("somebody.elses", Level::Error),
+    /// ];
+    /// let report = Report { title: "", rules: &[], findings, data: serde_json::Value::Null };
+    /// assert_eq!(report.explain_lines(), ["why: ringfence explain tool.network.widened"]);
+    /// ```
+    pub fn explain_lines(&self) -> Vec<String> {
+        let errors = self.findings.iter().filter(|one| one.level == Level::Error);
+        let mut lines: Vec<String> = Vec::new();
+        for known in errors.filter_map(|one| explain::find(&one.code)) {
+            let line = explain::explain_line(known.code);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines
     }
 
     fn count(&self, level: Level) -> usize {

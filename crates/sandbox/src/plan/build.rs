@@ -94,14 +94,7 @@ impl Plan {
             resolver(&mut layout, openings, seen)?;
         }
 
-        let directory = spec.directory.clone().unwrap_or_else(|| PathBuf::from(SCRATCH));
-        let directory = find_inside(&directory);
-        if !layout.holds(&directory) {
-            return Err(SandboxError::Path {
-                path: directory,
-                error: std::io::Error::other("it is the working directory and is not granted"),
-            });
-        }
+        let directory = directory(spec, seen, &layout)?;
         let root = layout.entries;
         let all: Vec<&Entry> = base.iter().chain(&root).collect();
         let landlock = Landlock::new(&all, &executables, spec.any_binary);
@@ -141,6 +134,28 @@ impl Plan {
 
 fn name_of(spec: &Spec) -> OsString {
     spec.name.clone().unwrap_or_else(|| spec.program.clone().into_os_string())
+}
+
+/// Returns where it starts: where it is told to, else where it is wished to, else in the scratch space.
+fn directory(spec: &Spec, seen: &Seen, layout: &Layout) -> Result<PathBuf, SandboxError> {
+    if let Some(directory) = spec.directory.as_deref().map(find_inside) {
+        if layout.holds(&directory) {
+            return Ok(directory);
+        }
+        let error = std::io::Error::other("it is the working directory and is not granted");
+        return Err(SandboxError::Path { path: directory, error });
+    }
+    // What is granted below it has made it, with nothing else in it; below a folder of an image lies what the image brings.
+    let is_granted = |wished: &PathBuf| {
+        seen.trees.iter().any(|(tree, _)| {
+            let below =
+                || tree.links.iter().map(|(at, _)| at).chain([&tree.real]).any(|at| at.starts_with(wished));
+            wished.starts_with(&tree.real) || (spec.image.is_none() && below())
+        })
+    };
+    let wished = spec.wished.as_deref().map(find_inside);
+    let wished = wished.filter(|wished| layout.holds(wished) && is_granted(wished));
+    Ok(wished.unwrap_or_else(|| PathBuf::from(SCRATCH)))
 }
 
 /// Where a path leads, as far as it exists.

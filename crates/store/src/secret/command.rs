@@ -68,7 +68,8 @@ impl CommandSecrets {
             grant: Arc::clone(&self.grant),
             network: self.grant.network.clone().map(Scope::new),
         };
-        let ended = self.launcher.launch(launch).await.map_err(|error| SecretError::new(error.to_string()))?;
+        let ended =
+            self.launcher.launch(launch).await.map_err(|error| SecretError::new(error.to_string()))?;
         let (printed, _said) = (Zeroizing::new(ended.stdout), Zeroizing::new(ended.stderr));
         if ended.exit_code != 0 {
             return Err(SecretError::new(format!("the command ended with {}", ended.exit_code)));

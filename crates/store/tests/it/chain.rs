@@ -81,9 +81,6 @@ fn describes_every_source() {
     let chain = ChainedSecrets::new();
     assert_eq!(chain.describe(), "no secret source");
 
-    let chain = chain
-        .then(variables(&[]))
-        .then(Arc::new(Counting::default()))
-        .then(Arc::new(silent()));
+    let chain = chain.then(variables(&[])).then(Arc::new(Counting::default())).then(Arc::new(silent()));
     assert_eq!(chain.describe(), "the environment variables, or a counter, or the command `op`");
 }

@@ -39,17 +39,20 @@ impl Launcher for Fake {
 
 pub(crate) fn grant(binary: &str) -> Arc<Grant> {
     let binaries = || BinarySet::new([binary]).unwrap();
-    let capabilities = Capabilities {
-        process: Some(Process { allowed_binaries: binaries() }),
-        ..Capabilities::default()
-    };
+    let capabilities =
+        Capabilities { process: Some(Process { allowed_binaries: binaries() }), ..Capabilities::default() };
     let personality = Personality { process: Some(binaries()), ..Personality::default() };
     Arc::new(resolve_capabilities(&capabilities, &personality).unwrap())
 }
 
 #[tokio::test]
 async fn a_value_is_what_was_printed() {
-    let failed = ProcessOutput { exit_code: 1, stdout: "hunter2".into(), stderr: "hunter2".into(), ..Default::default() };
+    let failed = ProcessOutput {
+        exit_code: 1,
+        stdout: "hunter2".into(),
+        stderr: "hunter2".into(),
+        ..Default::default()
+    };
     let cut = ProcessOutput { dropped: 1, stdout: "hunter2".into(), ..Default::default() };
     #[rustfmt::skip]
     let cases = [
@@ -74,10 +77,7 @@ async fn a_value_is_what_was_printed() {
 async fn a_ref_is_never_an_option() {
     let fake = Arc::new(Fake::printing("hunter2"));
     let source = CommandSecrets::new(["op"], grant("op"), fake.clone()).unwrap();
-    assert_eq!(
-        ask(&source, "--all").await,
-        error("a ref that begins with `-` is not given to a command")
-    );
+    assert_eq!(ask(&source, "--all").await, error("a ref that begins with `-` is not given to a command"));
     assert!(fake.started.lock().unwrap().is_empty());
 }
 
@@ -85,7 +85,7 @@ async fn a_ref_is_never_an_option() {
 fn only_a_granted_program_is_asked() {
     for (argv, why) in [
         (&[] as &[&str], "the command for secrets is empty"),
-        (&["pass"],      "the command for secrets may not start `pass`"),
+        (&["pass"], "the command for secrets may not start `pass`"),
     ] {
         let made = CommandSecrets::new(argv.iter().copied(), grant("op"), Arc::new(Fake::printing("")));
         assert_eq!(made.unwrap_err().to_string(), why);

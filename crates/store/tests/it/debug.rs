@@ -16,7 +16,7 @@ fn nothing_shows_a_value() {
     let variables =
         VariableSecrets::new(Environment::new([("KEY".to_owned(), VALUE.to_owned())])).variable("k", "KEY");
     let directory = DirectorySecrets::open(dir.path()).unwrap();
-    let command = 
+    let command =
         CommandSecrets::new(["op", "--token", VALUE], grant("op"), Arc::new(Fake::printing(VALUE))).unwrap();
     let keyring = KeyringSecrets::new();
     let chain = ChainedSecrets::new()

@@ -130,7 +130,7 @@ pub(crate) fn run(args: &ApprovalsArgs, place: &Place, out: &mut dyn Write) -> R
                 list::list(&*store, shown, *most, *json, out).await
             }
             ApprovalsCommand::Resume { wait } => {
-                resume::resume(&store, place, wait.map(Span::duration), out).await
+                resume::resume(&args.store, place, wait.map(Span::duration), out).await
             }
             ApprovalsCommand::Show { request, json } => {
                 let store = store.open(Opening::Read).await?;

@@ -24,7 +24,7 @@ pub(super) async fn after_asking(
     let filter = RequestFilter { state, run: Some(run.to_owned()), ..RequestFilter::default() };
     let open = ApprovalStore::requests(store, &filter).await.ok()?;
     let filed = open.into_iter().find(|filed| filed.request.tool.as_str() == args.tool)?;
-    let (id, flag) = (&filed.id, store_flag(args));
+    let (id, flag) = (&filed.id, store_flag(args.store.as_ref()));
     let mut advice = String::from("whoever may agree looks at it and answers with their token:\n");
     // Writing to a string cannot fail.
     let _written = writeln!(advice, "    ringfence approvals show {id}{flag}");
@@ -42,27 +42,43 @@ pub(super) async fn explained(
     report: &Report,
     store: Option<&dyn Database>,
 ) -> Option<String> {
-    let code = match &report.outcome {
-        // A program may have failed for what its fence refused it; its message says so.
-        Outcome::Failed(failure) if failure.code == Code::ExecutionFailed => {
-            Code::ALL.into_iter().find(|code| failure.message.contains(code.as_str()))?
-        }
-        outcome => outcome.code()?,
-    };
+    let code = deciding_code(&report.outcome)?;
     let of_run = Filter { kind: Some("call".to_owned()), run: Some(run.to_owned()), ..Filter::default() };
     let newest = match store {
         // The newest call of the run is the one that has just ended.
         Some(store) => store.newest(&of_run, 1).await.ok().and_then(|mut all| all.pop()),
         None => None,
     };
-    let mut line = match (newest, &args.audit) {
-        (Some(stored), _) => format!("{}{}", explain_line(&stored.index.to_string()), store_flag(args)),
+    match (newest, &args.audit) {
+        (Some(stored), _) => Some(entry_explained(stored.index, args.store.as_ref(), place)),
         (None, Some(file)) => {
             let subject = quoted(&format!("{run}/{}", report.call));
-            format!("{} --audit {}", explain_line(&subject), quoted(&file.to_string_lossy()))
+            let line = format!("{} --audit {}", explain_line(&subject), quoted(&file.to_string_lossy()));
+            Some(line + &place_flags(place))
         }
-        (None, None) => return Some(explain_line(code.as_str())),
-    };
+        (None, None) => Some(explain_line(code.as_str())),
+    }
+}
+
+/// Returns the code of the rule that decided, where one did.
+pub(crate) fn deciding_code(outcome: &Outcome) -> Option<Code> {
+    match outcome {
+        // A program may have failed for what its fence refused it; its message says so.
+        Outcome::Failed(failure) if failure.code == Code::ExecutionFailed => {
+            Code::ALL.into_iter().find(|code| failure.message.contains(code.as_str()))
+        }
+        outcome => outcome.code(),
+    }
+}
+
+/// Returns the line that explains an entry of a store, which a flag may have named.
+pub(crate) fn entry_explained(index: u64, flag: Option<&StoreName>, place: &Place) -> String {
+    format!("{}{}{}", explain_line(&index.to_string()), store_flag(flag), place_flags(place))
+}
+
+/// The flags that name the policy and the workspace, where they are not the usual ones.
+fn place_flags(place: &Place) -> String {
+    let mut line = String::new();
     let policy = place.policy.to_string_lossy();
     if policy != "ringfence.toml" {
         let _written = write!(line, " --policy {}", quoted(&policy));
@@ -70,7 +86,7 @@ pub(super) async fn explained(
     if let Some(workspace) = &place.workspace {
         let _written = write!(line, " --workspace {}", quoted(&workspace.to_string_lossy()));
     }
-    Some(line)
+    line
 }
 
 /// What to look at after a mistake of whoever calls.
@@ -83,8 +99,8 @@ pub(super) const fn usual(code: Code) -> Option<&'static str> {
 }
 
 /// The flag that names the store, unless the variable does or the name is a URL.
-fn store_flag(args: &CallArgs) -> String {
-    match &args.store {
+fn store_flag(flag: Option<&StoreName>) -> String {
+    match flag {
         Some(StoreName::File(path)) => format!(" --store {}", quoted(&path.to_string_lossy())),
         Some(StoreName::Relative(_) | StoreName::Url(_)) | None => String::new(),
     }

@@ -12,6 +12,7 @@ use ringfence::policy::{JsonLimits, Personality, Span, parse_json};
 use ringfence::{Asker, Call, Code, Outcome, Registry, RegistryBuilder, Run, StoreApprover};
 use ringfence_store::{Database, KeepRaw};
 
+pub(crate) use self::advice::{deciding_code, entry_explained};
 use crate::audit_file::AuditFile;
 use crate::error::{CommandError, Exit};
 use crate::exposed::refuse_exposed;

@@ -3,6 +3,10 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
+use ringfence::policy::report::Colour;
+
+use super::stage::Played;
+
 /// The width of what the agent asks.
 const WIDTH: usize = 34;
 /// How long somebody is given to read a row.
@@ -10,17 +14,22 @@ const PAUSE: Duration = Duration::from_millis(90);
 
 /// The table.
 pub(super) struct Live {
-    /// Whether somebody looks, and the line can be written again.
+    /// Whether somebody looks.
     pub(super) is_watched: bool,
-    is_coloured: bool,
+    /// Whether a line can be written again, and in colour.
+    colour: Colour,
 }
 
 impl Live {
     pub(super) fn new() -> Self {
-        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let stdout = std::io::stdout();
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let is_watched = std::io::stdout().is_terminal() && !is_dumb;
-        Self { is_watched, is_coloured: is_watched && !is_set("NO_COLOR") }
+        Self { is_watched: stdout.is_terminal() && !is_dumb, colour: crate::colour::of(&stdout) }
+    }
+
+    /// Nobody looks.
+    pub(super) const fn unwatched() -> Self {
+        Self { is_watched: false, colour: Colour::Plain }
     }
 
     pub(super) fn head(&self, out: &mut dyn Write) -> std::io::Result<()> {
@@ -35,7 +44,7 @@ impl Live {
         of: usize,
         what: &str,
     ) -> std::io::Result<()> {
-        if self.is_watched {
+        if self.colour == Colour::Ansi {
             write!(out, "{number:<2}  {what:<WIDTH$}  … ({number} of {of})")?;
             out.flush()?;
             std::thread::sleep(PAUSE);
@@ -49,16 +58,16 @@ impl Live {
         out: &mut dyn Write,
         number: usize,
         what: &str,
-        (verdict, why): &(&str, String),
+        played: &Played,
     ) -> std::io::Result<()> {
         // Back to the first column, and the rest of the line away.
-        let again = if self.is_watched { "\r\x1b[K" } else { "" };
-        let (on, off) = match *verdict {
-            _ if !self.is_coloured => ("", ""),
-            "allowed" => ("\x1b[32m", "\x1b[0m"),
-            "refused" => ("\x1b[33m", "\x1b[0m"),
-            _ => ("\x1b[31m", "\x1b[0m"),
+        let (again, on, off) = match (self.colour, played.verdict) {
+            (Colour::Plain, _) => ("", "", ""),
+            (Colour::Ansi, "allowed") => ("\r\x1b[K", "\x1b[32m", "\x1b[0m"),
+            (Colour::Ansi, "refused") => ("\r\x1b[K", "\x1b[33m", "\x1b[0m"),
+            (Colour::Ansi, _) => ("\r\x1b[K", "\x1b[31m", "\x1b[0m"),
         };
+        let (verdict, why) = (played.verdict, played.why());
         writeln!(out, "{again}{number:<2}  {what:<WIDTH$}  {on}{verdict:<7}{off}  {why}")?;
         out.flush()
     }

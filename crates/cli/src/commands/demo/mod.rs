@@ -3,17 +3,22 @@
 mod live;
 mod scene;
 mod stage;
+mod told;
 mod tools;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use self::live::Live;
-use self::scene::Scene;
-use self::stage::Stage;
+use self::scene::{Scene, Step};
+use self::stage::{Played, Stage};
+use self::told::{Told, Totals};
 use crate::error::{CommandError, Exit};
 use crate::interrupt::first_signal;
 use crate::serving::DemoConsole;
+use crate::shown::json_line;
 
 /// The policy that is played. `examples/demo` has the same, to start from; a package cannot reach out of its folder.
 const POLICY: &str = include_str!("ringfence.toml");
@@ -25,6 +30,7 @@ const POLICY: &str = include_str!("ringfence.toml");
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ringfence demo
+  ringfence demo --json | jq '.steps[] | select(.outcome == \"refused\")'
   ringfence demo --policy-text > ringfence.toml")]
 pub(crate) struct DemoArgs {
     /// Print the policy that is played
@@ -36,6 +42,9 @@ pub(crate) struct DemoArgs {
     /// End when all is played, also on a terminal
     #[arg(long)]
     leave: bool,
+    /// Print what was played as one JSON object, and end
+    #[arg(long, conflicts_with_all = ["policy_text", "stay"])]
+    json: bool,
     /// Be the process that dies in the middle of a payment
     #[arg(long, hide = true, value_name = "DIR")]
     dying: Option<PathBuf>,
@@ -65,32 +74,25 @@ async fn die(root: &Path) -> Result<(), CommandError> {
 }
 
 async fn play(args: &DemoArgs, scene: &Scene, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    let stage = Stage::new(scene, false).await?;
+    let steps = scene::steps(&scene.workspace());
+    if args.json {
+        let played = all(&stage, scene, &steps, &Live::unwatched(), &mut std::io::sink()).await?;
+        let told = Told::of(&steps, &played, scene);
+        writeln!(out, "{}", json_line(&json!(told)))?;
+        return Ok(told.exit());
+    }
     let live = Live::new();
     writeln!(out, "An agent works in a workspace under the policy of examples/demo/ringfence.toml.\n")?;
     live.head(out)?;
-    let stage = Stage::new(scene, false).await?;
-    let steps = scene::steps(&scene.workspace());
-    let (mut refused, mut surprises) = (0, 0);
-    for (number, step) in (1..).zip(&steps) {
-        live.begin(out, number, steps.len(), step.what)?;
-        // One of the tools panics on purpose; the table says so, and a backtrace would only bury it.
-        std::panic::set_hook(Box::new(|_| {}));
-        let played = stage.play(step, scene).await;
-        drop(std::panic::take_hook());
-        let played = played?;
-        // A machine without a sandbox starts no program, and says so.
-        let is_right = played.0 == step.expected || played.1.starts_with("NOT_AVAILABLE");
-        surprises += usize::from(!is_right);
-        refused += usize::from(played.0 == "refused");
-        live.end(out, number, step.what, &played)?;
-    }
-    let payments = tools::Ledger::count(&scene.ledger());
+    let played = all(&stage, scene, &steps, &live, out).await?;
+    let told = Told::of(&steps, &played, scene);
+    let Totals { calls, refused, paid, surprises, .. } = told.totals;
     writeln!(
         out,
-        "\n{} calls, {refused} refused, {payments} invoices paid, none of them twice. Every call is in the audit.",
-        steps.len(),
+        "\n{calls} calls, {refused} refused, {paid} invoices paid, none of them twice. Every call is in the audit.",
     )?;
-    if surprises > 0 || payments != 2 {
+    if told.exit() == Exit::Failed {
         writeln!(out, "{surprises} calls came out otherwise than they should: please report this.")?;
         return Ok(Exit::Failed);
     }
@@ -117,6 +119,28 @@ async fn play(args: &DemoArgs, scene: &Scene, out: &mut dyn Write) -> Result<Exi
     }
     console.stop().await;
     Ok(Exit::Done)
+}
+
+/// Plays all steps, and shows each as it comes out.
+async fn all(
+    stage: &Stage,
+    scene: &Scene,
+    steps: &[Step],
+    live: &Live,
+    out: &mut dyn Write,
+) -> Result<Vec<Played>, CommandError> {
+    let mut all = Vec::new();
+    for (number, step) in (1..).zip(steps) {
+        live.begin(out, number, steps.len(), step.what)?;
+        // One of the tools panics on purpose; the table says so, and a backtrace would only bury it.
+        std::panic::set_hook(Box::new(|_| {}));
+        let played = stage.play(step, scene).await;
+        drop(std::panic::take_hook());
+        let played = played?;
+        live.end(out, number, step.what, &played)?;
+        all.push(played);
+    }
+    Ok(all)
 }
 
 /// Returns how this program is called here.

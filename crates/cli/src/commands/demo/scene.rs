@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use ringfence::Call;
 use serde_json::{Value, json};
 
+/// The tool that pays.
+const PAY: &str = "pay";
+
 /// How a call is made.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum How {
@@ -20,6 +23,7 @@ pub(super) enum How {
 /// One call and what should come of it.
 pub(super) struct Step {
     pub(super) what: &'static str,
+    pub(super) tool: &'static str,
     pub(super) call: Call,
     pub(super) how: How,
     /// The verdict.
@@ -28,8 +32,9 @@ pub(super) struct Step {
 
 /// Returns the calls in order.
 pub(super) fn steps(workspace: &Path) -> Vec<Step> {
-    let step = |what, tool: &str, arguments: Value, expected| Step {
+    let step = |what, tool, arguments: Value, expected| Step {
         what,
+        tool,
         call: Call::new(tool, arguments),
         how: How::Plain,
         expected,
@@ -39,7 +44,7 @@ pub(super) fn steps(workspace: &Path) -> Vec<Step> {
     let read = |path: &str| json!({"path": path});
     let hook = json!({"path": "out/.git/hooks/pre-commit", "content": "sh"});
     let url = |url: &str| json!({"url": url});
-    let paid = |what, call, how, expected| Step { what, call, how, expected };
+    let paid = |what, call, how, expected| Step { what, tool: PAY, call, how, expected };
     vec![
         step("read its notes", "read_file", read("notes.txt"), "allowed"),
         step("read /etc/passwd", "read_file", read("/etc/passwd"), "refused"),
@@ -75,7 +80,7 @@ pub(super) fn steps(workspace: &Path) -> Vec<Step> {
 
 /// The payment of an invoice.
 pub(super) fn pay(invoice: u64) -> Call {
-    Call::new("pay", json!({"to": "ACME", "invoice": invoice, "cents": 4200}))
+    Call::new(PAY, json!({"to": "ACME", "invoice": invoice, "cents": 4200}))
         .idempotency_key(format!("invoice-{invoice}"))
 }
 

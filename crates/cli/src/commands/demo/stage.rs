@@ -10,10 +10,11 @@ use ringfence::{
 };
 use ringfence_server::console::Live;
 use ringfence_store::{Database, Filter, KeepRaw};
+use serde::Serialize;
 
 use super::scene::{How, Scene, Step};
 use super::{first_words, tools};
-use crate::commands::explain::decided_by;
+use crate::commands::explain::{Decided, decided_by};
 use crate::error::CommandError;
 use crate::load::Place;
 use crate::sandbox::{BackendChoice, choose};
@@ -28,6 +29,33 @@ pub(super) struct Stage {
     pub(super) live: Arc<Live>,
     registry: Registry,
     run: Run,
+}
+
+/// What came of a step.
+#[derive(Debug, Serialize)]
+pub(super) struct Played {
+    /// `allowed`, `refused`, `failed` or `died`.
+    #[serde(rename = "outcome")]
+    pub(super) verdict: &'static str,
+    /// The code of a refusal.
+    pub(super) code: Option<Code>,
+    /// The line that decided, where one did.
+    rule: Option<Decided>,
+    /// The first words of what came back, where it was not refused.
+    said: Option<String>,
+}
+
+impl Played {
+    fn said(verdict: &'static str, said: impl Into<String>) -> Self {
+        Self { verdict, code: None, rule: None, said: Some(said.into()) }
+    }
+
+    /// Returns what decided it, or what came back.
+    pub(super) fn why(&self) -> String {
+        let code = self.code.map(|code| code.to_string());
+        let rule = self.rule.as_ref().map(ToString::to_string);
+        code.into_iter().chain(rule).chain(self.said.clone()).collect::<Vec<_>>().join(" ")
+    }
 }
 
 impl Stage {
@@ -64,12 +92,8 @@ impl Stage {
         Ok(Self { place, store, live, registry, run })
     }
 
-    /// Plays a step and returns the verdict, and what decided it.
-    pub(super) async fn play(
-        &self,
-        step: &Step,
-        scene: &Scene,
-    ) -> Result<(&'static str, String), CommandError> {
+    /// Plays a step.
+    pub(super) async fn play(&self, step: &Step, scene: &Scene) -> Result<Played, CommandError> {
         if step.how != How::Dying {
             let report = self.made(step).await?;
             return self.verdict(&report).await;
@@ -77,8 +101,8 @@ impl Stage {
         self.agreed(&step.call).await?;
         let ended = die(scene)?;
         Ok(match ended.signal() {
-            Some(9) => ("died", "after the money had left".to_owned()),
-            _ => ("failed", format!("the other process did not die: {ended}")),
+            Some(9) => Played::said("died", "after the money had left"),
+            _ => Played::said("failed", format!("the other process did not die: {ended}")),
         })
     }
 
@@ -114,11 +138,11 @@ impl Stage {
     }
 
     /// Returns how a call ended, and the line that decided, which its record tells.
-    async fn verdict(&self, report: &Report) -> Result<(&'static str, String), CommandError> {
+    async fn verdict(&self, report: &Report) -> Result<Played, CommandError> {
         let code = match &report.outcome {
-            Outcome::Done(output) => return Ok(("allowed", first_words(output.text()))),
+            Outcome::Done(output) => return Ok(Played::said("allowed", first_words(output.text()))),
             Outcome::Failed(failure) if failure.code == Code::ExecutionFailed => {
-                return Ok(("failed", first_words(&failure.message)));
+                return Ok(Played::said("failed", first_words(&failure.message)));
             }
             // Where the tool's code ran, a handle refused what it tried.
             Outcome::Failed(failure) => failure.code,
@@ -126,8 +150,8 @@ impl Stage {
         };
         let calls = Filter { kind: Some("call".to_owned()), ..Filter::default() };
         let newest = self.store.newest(&calls, 1).await?.pop();
-        let by = newest.map_or_else(String::new, |stored| decided_by(&stored.record, &self.place));
-        Ok(("refused", format!("{code}{by}")))
+        let rule = newest.and_then(|stored| decided_by(&stored.record, &self.place));
+        Ok(Played { verdict: "refused", code: Some(code), rule, said: None })
     }
 
     /// Makes one call and dies in it.

@@ -6,7 +6,7 @@ use ringfence::policy::Toolbox;
 use ringfence::policy::manifest::diff::{Drift, Subject, diff};
 use ringfence::policy::manifest::{DefaultLimits, Manifest, Sources};
 
-use super::case::Policy;
+use super::case::{Form, Policy};
 use crate::runtimes::PolicyFiles;
 
 /// How many others are named.
@@ -47,7 +47,12 @@ pub(super) fn others(now: &Policy<'_>, then: &Policy<'_>, tool: &str) -> Vec<Str
 
 /// Makes the manifest of a policy, as far as it says what is reached.
 fn manifest(policy: &Policy<'_>) -> Option<Manifest> {
-    let toolbox = Toolbox::from_toml(policy.loaded.text()).ok()?;
+    let text = policy.loaded.text();
+    let toolbox = match policy.form {
+        Form::Json(_) | Form::OtherJson => Toolbox::from_json(text),
+        Form::Toml => Toolbox::from_toml(text),
+    };
+    let toolbox = toolbox.ok()?;
     let (tools, gaps) = toolbox.written_declarations(&mut PolicyFiles::beside(&policy.place.policy));
     if !gaps.is_empty() {
         return None;

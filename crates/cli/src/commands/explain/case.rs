@@ -1,6 +1,6 @@
 //! The policy of today, and the lines of it that decide.
 
-use ringfence::policy::{Capabilities, ListKind, ListOwner, Places, ServerEntry, ServerName};
+use ringfence::policy::{Capabilities, JsonAsToml, ListKind, ListOwner, Places, ServerEntry, ServerName};
 use ringfence::{Declaration, Personality};
 use serde::Serialize;
 
@@ -12,8 +12,18 @@ use crate::load::{Loaded, Place};
 pub(super) struct Policy<'a> {
     pub(super) place: &'a Place,
     pub(super) loaded: Loaded,
+    pub(super) form: Form,
     /// The tools are those of the only server, under their own names, as `ringfence wrap` offers them.
     is_wrapped: bool,
+}
+
+/// What the policy file is written in.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Form {
+    Json(JsonAsToml),
+    /// JSON with something in it whose lines nobody can name.
+    OtherJson,
+    Toml,
 }
 
 /// One line that decides.
@@ -65,26 +75,31 @@ impl<'a> Subject<'a> {
     }
 }
 
+impl Form {
+    fn of(place: &Place, loaded: &Loaded) -> Self {
+        if place.policy.extension().is_none_or(|extension| extension != "json") {
+            return Self::Toml;
+        }
+        JsonAsToml::of(loaded.text()).map_or(Self::OtherJson, Self::Json)
+    }
+}
+
 impl<'a> Policy<'a> {
     /// Reads the policy file, for a call of a run.
     pub(super) fn read(place: &'a Place, run: &str) -> Result<Self, CommandError> {
         let loaded = place.load()?;
         let is_wrapped = run.starts_with("mcp-") && loaded.servers.len() == 1;
-        Ok(Self { place, loaded, is_wrapped })
+        Ok(Self { place, form: Form::of(place, &loaded), loaded, is_wrapped })
     }
 
     /// Reads a text as if it were the policy file.
     pub(super) fn draft(&self, text: &str) -> Self {
-        Self { place: self.place, loaded: self.place.read(text), is_wrapped: self.is_wrapped }
+        let loaded = self.place.read(text);
+        Self { place: self.place, form: Form::of(self.place, &loaded), loaded, is_wrapped: self.is_wrapped }
     }
 
     pub(super) const fn personality(&self) -> &Personality {
         &self.loaded.personality
-    }
-
-    /// Says whether lines can be named and changes be written.
-    pub(super) fn is_toml(&self) -> bool {
-        self.place.policy.extension().is_none_or(|extension| extension != "json")
     }
 
     /// Finds what a name stands for that callers use.
@@ -119,7 +134,11 @@ impl<'a> Policy<'a> {
     }
 
     fn places(&self) -> Option<Places<'_>> {
-        if self.is_toml() { Places::read(self.loaded.text()) } else { None }
+        match &self.form {
+            Form::Json(json) => json.places(),
+            Form::OtherJson => None,
+            Form::Toml => Places::read(self.loaded.text()),
+        }
     }
 
     fn rule(&self, owner: &Owner, field: &str, place: Option<(usize, usize)>, says: String) -> Rule {

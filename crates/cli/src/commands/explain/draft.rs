@@ -2,8 +2,10 @@
 //!
 //! INVARIANT: a draft is only a text. Whoever makes one reads it again and judges the call by it before anybody is told of it.
 
-use ringfence::policy::ListKind;
-use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
+use ringfence::policy::{JsonAsToml, ListKind};
+use toml_edit::{Array, ArrayOfTables, Decor, DocumentMut, InlineTable, Item, RawString, Table, Value};
+
+use super::case::Form;
 
 /// Whose entry is changed.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,13 +40,24 @@ pub(super) enum Setting {
 const INSIDE: &[&str] = &["allow", "allowedHosts", "allowed_hosts", "allowedBinaries", "allowed_binaries"];
 
 /// A policy file that is changed.
-pub(super) struct Draft(DocumentMut);
+pub(super) struct Draft {
+    document: DocumentMut,
+    /// Whether it is JSON, which stands in the document as TOML.
+    is_json: bool,
+    /// Whether its last line has an end, which a document always writes.
+    is_ended: bool,
+}
 
 impl Draft {
     /// Reads a text; nothing where it would not be written back as it is.
-    pub(super) fn of(text: &str) -> Option<Self> {
-        let document: DocumentMut = text.parse().ok()?;
-        (document.to_string() == text).then_some(Self(document))
+    pub(super) fn of(text: &str, form: &Form) -> Option<Self> {
+        let (text, is_json) = match form {
+            Form::Json(json) => (json.as_str(), true),
+            Form::OtherJson => return None,
+            Form::Toml => (text, false),
+        };
+        let draft = Self { document: text.parse().ok()?, is_json, is_ended: text.ends_with('\n') };
+        (draft.written() == text).then_some(draft)
     }
 
     /// Makes a change; nothing where there is no place for it.
@@ -62,9 +75,10 @@ impl Draft {
                     Setting::Number(number) => Value::from(i64::from(*number)),
                     Setting::Text(text) => Value::from(text.as_str()),
                 };
-                if let Some(old) = place.as_value() {
-                    *value.decor_mut() = old.decor().clone();
-                }
+                *value.decor_mut() = match place.as_value() {
+                    Some(old) => old.decor().clone(),
+                    None => Decor::new(" ", ""),
+                };
                 *place = Item::Value(value);
                 Some(())
             }
@@ -78,15 +92,29 @@ impl Draft {
         }
     }
 
-    /// Returns the text.
-    pub(super) fn text(&self) -> String {
-        self.0.to_string()
+    /// Returns the text; nothing where it cannot be written in its form.
+    pub(super) fn text(&self) -> Option<String> {
+        let text = self.written();
+        if self.is_json { JsonAsToml::back(&text) } else { Some(text) }
+    }
+
+    fn written(&self) -> String {
+        let mut text = self.document.to_string();
+        if !self.is_ended && text.ends_with('\n') {
+            text.pop();
+        }
+        text
+    }
+
+    fn root(&mut self) -> Option<&mut Item> {
+        if self.is_json { self.document.get_mut(JsonAsToml::KEY) } else { Some(self.document.as_item_mut()) }
     }
 
     fn owner(&mut self, owner: &Owner) -> Option<&mut Item> {
         let (tables, name) = match owner {
+            Owner::Personality if self.is_json => return member(self.root()?, &["personality"]),
             Owner::Personality => {
-                let personality = self.0.entry("personality");
+                let personality = self.document.entry("personality");
                 return Some(personality.or_insert_with(|| {
                     let mut table = Table::new();
                     table.decor_mut().set_prefix("\n");
@@ -96,15 +124,16 @@ impl Draft {
             Owner::Server(name) => (["server", "servers"], name),
             Owner::Tool(name) => (["tool", "tools"], name),
         };
-        let key = tables.into_iter().find(|key| self.0.contains_key(key))?;
-        let all = self.0.get(key)?;
+        let root = self.root()?;
+        let key = tables.into_iter().find(|key| root.get(key).is_some())?;
+        let all = root.get(key)?;
         let count =
             all.as_array().map(Array::len).or_else(|| all.as_array_of_tables().map(ArrayOfTables::len))?;
         let is_named = |place: &usize| {
             all.get(*place).and_then(|own| own.get("name")?.as_str()).is_some_and(|own| own == name)
         };
         let place = (0..count).find(is_named)?;
-        self.0.get_mut(key)?.get_mut(place)
+        root.get_mut(key)?.get_mut(place)
     }
 
     fn add(&mut self, owner: &Owner, kind: ListKind, entry: &str) -> Option<()> {
@@ -150,16 +179,15 @@ fn along<'t>(start: &'t mut Item, way: &[Vec<String>]) -> Option<&'t mut Item> {
 /// yet becomes a table.
 fn member<'t>(place: &'t mut Item, names: &[&str]) -> Option<&'t mut Item> {
     if place.is_none() {
-        *place = Item::Value(Value::InlineTable(InlineTable::new()));
+        *place = Item::Value(Value::InlineTable(InlineTable::new()).decorated(" ", ""));
     }
     let known = names.iter().find(|name| place.get(**name).is_some());
     let name = known.or(names.first())?;
     if known.is_none()
         && let Some(inline) = place.as_inline_table_mut()
     {
-        // A value must stand there before the others are set apart from it; it is replaced at once.
-        inline.insert(*name, Value::from(false));
-        inline.fmt();
+        // A value must stand there before what is there can be something else; it is replaced at once.
+        set_apart(inline, name);
         let added = place.get_mut(*name)?;
         *added = Item::None;
         return Some(added);
@@ -168,10 +196,33 @@ fn member<'t>(place: &'t mut Item, names: &[&str]) -> Option<&'t mut Item> {
     Some(table.entry(name).or_insert(Item::None))
 }
 
+/// Adds a member to a table on one line or on several, set apart as the ones before it are.
+fn set_apart(table: &mut InlineTable, name: &str) {
+    let written = |raw: Option<&RawString>| raw.and_then(RawString::as_str).map(str::to_owned);
+    let mut end = " ".to_owned();
+    let mut around = None;
+    if let Some((key, last)) = table.iter_mut().last() {
+        let decor = key.leaf_decor();
+        // The first on the line has another distance than the next.
+        let prefix = written(decor.prefix()).filter(|prefix| prefix.contains('\n'));
+        around =
+            Some((prefix.unwrap_or_else(|| " ".to_owned()), written(decor.suffix()).unwrap_or_default()));
+        end = written(last.decor().suffix()).unwrap_or(end);
+        last.decor_mut().set_suffix("");
+    }
+    table.insert(name, Value::from(false));
+    if !table.trailing_comma() {
+        table.set_trailing(end);
+    }
+    if let (Some((prefix, suffix)), Some(mut key)) = (around, table.key_mut(name)) {
+        *key.leaf_decor_mut() = Decor::new(prefix, suffix);
+    }
+}
+
 /// Adds an entry to a list, set apart as the ones before it are.
 fn listed(place: &mut Item, entry: &str) -> Option<()> {
     if place.is_none() {
-        *place = Item::Value(Value::Array(Array::from_iter([entry])));
+        *place = Item::Value(Value::Array(Array::from_iter([entry])).decorated(" ", ""));
         return Some(());
     }
     let list = place.as_array_mut()?;

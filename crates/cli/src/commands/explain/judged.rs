@@ -7,7 +7,7 @@ use ringfence::policy::explain::of_call;
 use serde::Serialize;
 
 use super::also;
-use super::case::{Policy, Rule};
+use super::case::{Form, Policy, Rule};
 use super::cause::{Attempt, Cause, cause};
 use super::diff::unified;
 use super::draft::Draft;
@@ -127,9 +127,11 @@ impl Explanation {
         if attempts.is_empty() || !policy.loaded.problems.is_empty() {
             return;
         }
-        if !policy.is_toml() {
-            self.instead
-                .push(format!("the policy file is JSON, which has no lines here: {}", of_call(code).change));
+        if policy.form == Form::OtherJson {
+            self.instead.push(format!(
+                "the lines of this policy file cannot be named (it begins with a space, or has a `null` or a rare escape), so make the change by hand: {}",
+                of_call(code).change
+            ));
             return;
         }
         let mut why = None;
@@ -217,11 +219,11 @@ fn tried(policy: &Policy<'_>, tool: &str, attempt: Attempt) -> Result<Change, St
         "the change has no place that this program can write to: make it by hand, where the lines above say"
             .to_owned()
     };
-    let mut draft = Draft::of(text).ok_or_else(nowhere)?;
+    let mut draft = Draft::of(text, &policy.form).ok_or_else(nowhere)?;
     for edit in &attempt.edits {
         draft.change(edit).ok_or_else(nowhere)?;
     }
-    let changed = draft.text();
+    let changed = draft.text().ok_or_else(nowhere)?;
     let then = policy.draft(&changed);
     if let Some(problem) = then.loaded.problems.first() {
         return Err(format!(

@@ -12,10 +12,12 @@ mod record;
 mod told;
 mod words;
 
+use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
 
 use ringfence::policy::explain::{find as known, nearest};
+use serde::Serialize;
 
 use self::find::{Log, Name};
 use self::judged::Explanation;
@@ -71,15 +73,28 @@ pub(crate) fn run(args: &ExplainArgs, place: &Place, out: &mut dyn Write) -> Res
     Ok(Exit::Done)
 }
 
-/// Returns the first line of the policy that decided about a recorded call, as ` line 6 fs_reach.read`; empty where none did.
-pub(crate) fn decided_by(record: &str, place: &Place) -> String {
+/// A line of the policy that decided about a call.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Decided {
+    /// The line, where one can be named.
+    line: Option<usize>,
+    field: String,
+}
+
+impl fmt::Display for Decided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line} ")?;
+        }
+        f.write_str(&self.field)
+    }
+}
+
+/// Returns the first line of the policy that decided about a recorded call, where one did.
+pub(crate) fn decided_by(record: &str, place: &Place) -> Option<Decided> {
     let record = serde_json::from_str(record).unwrap_or_default();
-    let explanation = Explanation::of(&record, place);
-    let rule = explanation.rules.first();
-    rule.map_or_else(String::new, |rule| {
-        let line = rule.line.map_or_else(String::new, |line| format!(" line {line}"));
-        format!("{line} {}", rule.field)
-    })
+    let rule = Explanation::of(&record, place).rules.into_iter().next()?;
+    Some(Decided { line: rule.line, field: rule.field })
 }
 
 /// Returns where calls are looked for. A word that may be a mistyped code is looked for only where there is a log.

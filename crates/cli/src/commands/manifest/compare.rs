@@ -222,6 +222,11 @@ impl Told<'_> {
             Report { title: self.title, rules: ChangeCode::RULES, findings: findings.collect(), data };
         let rendered = report.render(self.format, crate::colour::of(&std::io::stdout()));
         write!(out, "{}", rendered.text)?;
+        if let (Format::Human, Help::Told) = (self.format, self.help) {
+            for line in report.explain_lines() {
+                writeln!(out, "{line}")?;
+            }
+        }
         if let Some(summary) = rendered.summary {
             summarise(&summary)?;
         }

@@ -95,10 +95,10 @@ pub(super) fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGra
             })?;
             spec = spec.directory(directory);
         }
-        // Where we are, if that is granted; the scratch folder otherwise.
+        // Where we are, if that or something below it is granted; the scratch folder otherwise.
         None => {
-            if let Some(here) = std::env::current_dir().ok().filter(|here| spec.covers(here)) {
-                spec = spec.directory(here);
+            if let Ok(here) = std::env::current_dir() {
+                spec = spec.directory_if_possible(here);
             }
         }
     }

@@ -207,6 +207,44 @@ fn a_working_directory_must_be_granted() {
 }
 
 #[test]
+fn a_wished_working_directory_is_taken_where_a_granted_path_has_made_it() {
+    #[rustfmt::skip]
+    let cases = [
+        // granted           wished             begins in          in an image
+        ("/srv/data",        "/srv/data",       "/srv/data",       "/srv/data"),
+        ("/srv/data",        "/srv/data/deep",  "/srv/data/deep",  "/srv/data/deep"),
+        ("/srv/data/notes",  "/srv/data",       "/srv/data",       "/tmp"),
+        ("/srv/data/notes",  "/srv",            "/srv",            "/tmp"),
+        ("/srv/data/notes",  "/srv/dat",        "/tmp",            "/tmp"),
+        ("/srv/data",        "/srv/elsewhere",  "/tmp",            "/tmp"),
+        // It exists, but nothing that is granted lies there.
+        ("/srv/data",        "/usr/bin",        "/tmp",            "/tmp"),
+    ];
+    for (granted, wished, here, abroad) in cases {
+        let spec = Spec::new("/usr/bin/git").tree(granted, Access::READ).directory_if_possible(wished);
+        let begins = |spec: &Spec| Plan::new(spec, &seen(spec)).unwrap().directory;
+        assert_eq!(begins(&spec), Path::new(here), "{granted} from {wished}");
+        assert_eq!(begins(&spec.in_image("x")), Path::new(abroad), "{granted} from {wished} in an image");
+    }
+    let told = Spec::new("/usr/bin/git").tree("/srv/data", Access::READ).directory_if_possible("/srv/data");
+    let told = told.directory("/srv");
+    assert_eq!(
+        Plan::new(&told, &seen(&told)).unwrap().directory,
+        Path::new("/srv"),
+        "what is told comes first"
+    );
+}
+
+#[test]
+fn a_link_that_is_granted_makes_the_folder_it_lies_in() {
+    let spec =
+        Spec::new("/usr/bin/git").tree("/srv/store/notes", Access::READ).directory_if_possible("/srv/data");
+    let mut seen = seen(&spec);
+    seen.trees[0].0.links = vec![("/srv/data/notes".into(), "../store/notes".into())];
+    assert_eq!(Plan::new(&spec, &seen).unwrap().directory, Path::new("/srv/data"));
+}
+
+#[test]
 fn values_of_variables_are_not_in_a_printed_plan() {
     let spec = Spec::new("/usr/bin/git").variable("TOKEN", "hunter2");
     let printed = serde_json::to_string(&Plan::new(&spec, &seen(&spec)).unwrap()).unwrap();

@@ -17,18 +17,19 @@ fn set(owner: Owner, way: &[&[&str]], setting: Setting) -> Edit {
 
 #[track_caller]
 fn assert_becomes(old: &str, edit: &Edit, new: &str) {
-    let mut draft = Draft::of(old).unwrap();
+    let mut draft = Draft::of(old, &Form::Toml).unwrap();
     draft.change(edit).unwrap();
-    assert_eq!(draft.text(), new);
+    assert_eq!(draft.text().unwrap(), new);
 }
 
 /// The same for what is set apart in one way or another.
 #[track_caller]
 fn assert_means(old: &str, edit: &Edit, new: &str) {
-    let mut draft = Draft::of(old).unwrap();
+    let mut draft = Draft::of(old, &Form::Toml).unwrap();
     draft.change(edit).unwrap();
     let read = |text: &str| toml::from_str::<toml::Table>(text).unwrap();
-    assert_eq!(read(&draft.text()), read(new), "{}", draft.text());
+    let text = draft.text().unwrap();
+    assert_eq!(read(&text), read(new), "{text}");
 }
 
 #[test]
@@ -44,6 +45,11 @@ fn lists_grow_where_they_are() {
             "[personality]\nnetwork.allow = [\n    \"a.test\",\n    \"b.test\",\n]\n",
             personality(ListKind::Hosts, "c.test"),
             "[personality]\nnetwork.allow = [\n    \"a.test\",\n    \"b.test\",\n    \"c.test\",\n]\n",
+        ),
+        (
+            "[personality]\nsecrets = [\"A\"]",
+            personality(ListKind::Secrets, "B"),
+            "[personality]\nsecrets = [\"A\", \"B\"]",
         ),
         (
             "[personality.fsReach]\nread = [\"/srv\"]\n",
@@ -134,14 +140,60 @@ fn fields_are_set_and_entries_taken_out() {
 
 #[test]
 fn what_has_no_place_is_not_changed() {
-    let mut draft =
-        Draft::of("[[tool]]\nname = \"t\"\ncapabilities = { fs_reach = { read = \"from-personality\" } }\n")
-            .unwrap();
+    let mut draft = Draft::of(
+        "[[tool]]\nname = \"t\"\ncapabilities = { fs_reach = { read = \"from-personality\" } }\n",
+        &Form::Toml,
+    )
+    .unwrap();
     assert!(draft.change(&tool(ListKind::Read, "/srv")).is_none());
     assert!(
         draft
             .change(&Edit::Add { owner: Owner::Tool("x".into()), kind: ListKind::Read, entry: "/".into() })
             .is_none()
     );
-    assert!(Draft::of("[").is_none());
+    assert!(Draft::of("[", &Form::Toml).is_none());
+    assert!(Draft::of("{}", &Form::OtherJson).is_none());
+}
+
+#[test]
+fn json_is_changed_like_toml() {
+    #[rustfmt::skip]
+    let cases = [
+        (
+            r#"{"personality": {"network": {"allow": ["a.test"]}}}"#,
+            personality(ListKind::Hosts, "b.test:443"),
+            r#"{"personality": {"network": {"allow": ["a.test", "b.test:443"]}}}"#,
+        ),
+        (
+            "{\n  \"personality\": {\n    \"secrets\": [\n      \"A\",\n      \"B\"\n    ]\n  }\n}\n",
+            personality(ListKind::Secrets, "C"),
+            "{\n  \"personality\": {\n    \"secrets\": [\n      \"A\",\n      \"B\",\n      \"C\"\n    ]\n  }\n}\n",
+        ),
+        (
+            "{\n  \"personality\": {\n    \"id\": \"x\"\n  }\n}\n",
+            personality(ListKind::Hosts, "a.test"),
+            "{\n  \"personality\": {\n    \"id\": \"x\",\n    \"network\": { \"allow\": [\"a.test\"] }\n  }\n}\n",
+        ),
+        (
+            r#"{"tool": [{"name": "t", "capabilities": {"fs_reach": {"read": ["/srv"]}}}]}"#,
+            tool(ListKind::Write, "/srv/out"),
+            r#"{"tool": [{"name": "t", "capabilities": {"fs_reach": {"read": ["/srv"], "write": ["/srv/out"]}}}]}"#,
+        ),
+        (
+            r#"{"tool": []}"#,
+            personality(ListKind::Environment, "LANG"),
+            r#"{"tool": [], "personality": { "environment": { "allow": ["LANG"] } }}"#,
+        ),
+        (
+            r#"{"personality": {"limits": {"wall": "1s"}}}"#,
+            set(Owner::Personality, &[&["limits"], &["wall"]], Setting::Text("2s".into())),
+            r#"{"personality": {"limits": {"wall": "2s"}}}"#,
+        ),
+    ];
+    for (old, edit, new) in cases {
+        let form = Form::Json(JsonAsToml::of(old).unwrap());
+        let mut draft = Draft::of(old, &form).unwrap();
+        draft.change(&edit).unwrap();
+        assert_eq!(draft.text().as_deref(), Some(new));
+    }
 }
