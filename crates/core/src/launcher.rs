@@ -78,11 +78,11 @@ impl SandboxLauncher {
         for (name, value) in &launch.environment {
             spec = spec.variable(name, value);
         }
-        match &launch.cwd {
-            Some(directory) if spec.covers(directory) => Ok(spec.directory(directory)),
-            // The folder a run works in need not be granted to each of its tools.
-            Some(_) | None => Ok(spec),
-        }
+        // The folder a run works in need not be granted to each of its tools.
+        Ok(match &launch.cwd {
+            Some(directory) => spec.directory_if_possible(directory),
+            None => spec,
+        })
     }
 }
 

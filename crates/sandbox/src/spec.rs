@@ -269,11 +269,6 @@ impl Spec {
         Ok(self)
     }
 
-    /// Tells whether a path lies in a granted tree.
-    pub fn covers(&self, path: &Path) -> bool {
-        self.trees.iter().chain(&self.possible).any(|tree| path.starts_with(&tree.path))
-    }
-
     /// Returns the program.
     pub fn program(&self) -> &Path {
         &self.program
