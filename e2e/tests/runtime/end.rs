@@ -71,6 +71,9 @@ fn a_run_that_is_cancelled_ends_what_it_started() {
             std::thread::sleep(Duration::from_millis(20));
         }
         std::thread::sleep(Duration::from_millis(300));
+        // Containers of somebody who used the engine before are not ours to count.
+        let own = format!("/{}/", std::process::id());
+        assert!(kind != Kind::Container || containers().contains(&own), "{}", containers());
         run.cancel();
         let cancelled = Instant::now();
         let came = stage.wait(work).unwrap();
@@ -91,7 +94,7 @@ fn a_run_that_is_cancelled_ends_what_it_started() {
             }
             Kind::Container => {
                 let end = Instant::now() + Duration::from_secs(5);
-                while containers() != "[]" {
+                while containers().contains(&own) {
                     assert!(Instant::now() < end, "{}", containers());
                     std::thread::sleep(Duration::from_millis(100));
                 }

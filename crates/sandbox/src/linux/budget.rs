@@ -1,6 +1,7 @@
 //! Which limit is enforced by what, and which of them a command ran into.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::cgroup::Cgroups;
 use super::supervise::{Bounds, Watched};
@@ -96,9 +97,10 @@ pub(crate) fn exceeded(watched: &Watched, cgroups: Option<&Cgroups>, bounds: &Bo
     let by_signal = |signal| watched.ending == Ending::Signalled(signal);
     // bwrap tells of a signal as a shell does.
     let killed_inside = watched.ending == Ending::Exited(128 + libc::SIGKILL);
+    let memory = watched.out_of_memory || cgroups.is_some_and(Cgroups::ran_out_of_memory);
+    let killed = (by_signal(libc::SIGKILL) || killed_inside) && !memory;
     let cpu = watched.out_of_cpu
-        // The kernel kills by a count of its own, which is a little ahead of what is read.
-        || ((by_signal(libc::SIGKILL) || killed_inside) && bounds.cpu.is_some_and(|limit| watched.usage.cpu * 21 / 20 >= limit))
+        || (killed && bounds.cpu.is_some_and(|limit| may_be_spent(watched.usage.cpu, limit)))
         || by_signal(libc::SIGXCPU);
     if cpu {
         exceeded.push(LimitName::Cpu);
@@ -106,7 +108,7 @@ pub(crate) fn exceeded(watched: &Watched, cgroups: Option<&Cgroups>, bounds: &Bo
     if by_signal(libc::SIGXFSZ) {
         exceeded.push(LimitName::FileSize);
     }
-    if watched.out_of_memory || cgroups.is_some_and(Cgroups::ran_out_of_memory) {
+    if memory {
         exceeded.push(LimitName::Memory);
     }
     if watched.stdout.dropped + watched.stderr.dropped > 0 {
@@ -116,4 +118,32 @@ pub(crate) fn exceeded(watched: &Watched, cgroups: Option<&Cgroups>, bounds: &Bo
         exceeded.push(LimitName::Wall);
     }
     exceeded
+}
+
+/// Tells whether the kernel can have killed for processor time what is read as `used`. It counts by its clock's ticks, which are
+/// ahead of what is read: a little, and by much on a machine whose processors are lent to others meanwhile.
+fn may_be_spent(used: Duration, limit: Duration) -> bool {
+    used * 2 >= limit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_counts_ahead_of_what_is_read() {
+        let second = Duration::from_secs(1);
+        #[rustfmt::skip]
+        let cases = [
+            // used                         spent
+            (second,                        true),
+            (Duration::from_millis(908),    true),
+            (Duration::from_millis(500),    true),
+            (Duration::from_millis(499),    false),
+            (Duration::ZERO,                false),
+        ];
+        for (used, spent) in cases {
+            assert_eq!(may_be_spent(used, second), spent, "{used:?}");
+        }
+    }
 }
