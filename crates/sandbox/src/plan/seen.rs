@@ -1,6 +1,6 @@
 //! What is looked at before a plan is made.
 //!
-//! INVARIANT: nothing on the floor is in it as something granted, and no link that a command could have made was followed.
+//! INVARIANT: a tree on the floor is in it only where it was named itself, and no link that a command could have made was followed.
 
 use std::path::{Path, PathBuf};
 
