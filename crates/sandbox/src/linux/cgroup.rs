@@ -1,8 +1,9 @@
 //! Control groups: limits on a whole tree of processes, where this machine lets us make them.
 
-use std::fs::OpenOptions;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -17,8 +18,18 @@ const MOUNT: &str = "/sys/fs/cgroup";
 #[derive(Debug)]
 pub(crate) struct Cgroups {
     enforcer: Enforcer,
-    folders: Vec<PathBuf>,
+    groups: Vec<Group>,
     doors: Vec<OwnedFd>,
+}
+
+/// One folder of a hierarchy. Its lock says that somebody uses it.
+///
+/// A lock is seen from every namespace and ends with the process that holds it. A number of a process would mean
+/// somebody else in another namespace of processes.
+#[derive(Debug)]
+struct Group {
+    folder: PathBuf,
+    _lock: File,
 }
 
 impl Cgroups {
@@ -58,10 +69,7 @@ impl Cgroups {
     pub(crate) fn cpu_time(&self) -> Option<Duration> {
         let nanos = self.read_number(&["cpuacct.usage"]).map(Duration::from_nanos);
         nanos.or_else(|| {
-            let text = self
-                .folders
-                .iter()
-                .find_map(|folder| std::fs::read_to_string(folder.join("cpu.stat")).ok())?;
+            let text = self.read("cpu.stat")?;
             let micros = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?.parse().ok()?;
             Some(Duration::from_micros(micros))
         })
@@ -70,8 +78,7 @@ impl Cgroups {
     /// Tells whether the kernel killed for memory.
     pub(crate) fn ran_out_of_memory(&self) -> bool {
         ["memory.events", "memory.oom_control"].iter().any(|name| {
-            let text = self.folders.iter().find_map(|folder| std::fs::read_to_string(folder.join(name)).ok());
-            text.is_some_and(|text| {
+            self.read(name).is_some_and(|text| {
                 text.lines()
                     .filter_map(|line| line.strip_prefix("oom_kill "))
                     .any(|count| count.trim().parse().is_ok_and(|count: u64| count > 0))
@@ -79,9 +86,12 @@ impl Cgroups {
         })
     }
 
+    fn read(&self, name: &str) -> Option<String> {
+        self.groups.iter().find_map(|group| std::fs::read_to_string(group.folder.join(name)).ok())
+    }
+
     fn read_number(&self, names: &[&str]) -> Option<u64> {
-        let paths = self.folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
-        paths.filter_map(|path| std::fs::read_to_string(path).ok()).find_map(|text| text.trim().parse().ok())
+        names.iter().find_map(|name| self.read(name)?.trim().parse().ok())
     }
 
     fn second_version(own: &str, limits: &Limits) -> Option<Self> {
@@ -92,7 +102,7 @@ impl Cgroups {
         if !["memory", "pids"].iter().all(|wanted| controllers.split_whitespace().any(|one| one == *wanted)) {
             return None;
         }
-        let mut groups = Self { enforcer: Enforcer::CgroupV2, folders: Vec::new(), doors: Vec::new() };
+        let mut groups = Self { enforcer: Enforcer::CgroupV2, groups: Vec::new(), doors: Vec::new() };
         let mut files = Vec::new();
         files.extend(limits.memory.map(|size| ("memory.max", size.bytes().to_string())));
         files.extend(limits.memory.map(|_| ("memory.swap.max", "0".to_owned())));
@@ -101,7 +111,7 @@ impl Cgroups {
     }
 
     fn first_version(own: &str, limits: &Limits) -> Option<Self> {
-        let mut groups = Self { enforcer: Enforcer::CgroupV1, folders: Vec::new(), doors: Vec::new() };
+        let mut groups = Self { enforcer: Enforcer::CgroupV1, groups: Vec::new(), doors: Vec::new() };
         let parent = |controller: &str| {
             let line = own.lines().find(|line| {
                 line.split(':').nth(1).is_some_and(|names| names.split(',').any(|name| name == controller))
@@ -119,56 +129,155 @@ impl Cgroups {
     }
 
     fn add(&mut self, parent: &Path, files: &[(&str, String)]) -> io::Result<()> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        // Once in a while: the first groups of a process, one in each hierarchy.
-        if number < 2 {
-            sweep(parent);
-        }
-        let folder = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        std::fs::create_dir(&folder)?;
-        self.folders.push(folder.clone());
+        let group = Group::make(parent)?;
         for (name, value) in files {
-            match std::fs::write(folder.join(name), value) {
+            match std::fs::write(group.folder.join(name), value) {
                 // Where swap is not accounted, there is no file for it and memory counts alone.
                 Err(error) if *name == "memory.swap.max" && error.kind() == io::ErrorKind::NotFound => {}
                 other => other?,
             }
         }
-        let door = OpenOptions::new().write(true).open(folder.join("cgroup.procs"))?;
+        let door = OpenOptions::new().write(true).open(group.folder.join(MEMBERS))?;
+        self.groups.push(group);
         self.doors.push(door.into());
         Ok(())
     }
 }
 
 const PREFIX: &str = "ringfence-";
+const MEMBERS: &str = "cgroup.procs";
 
-/// Removes what processes that were killed left behind.
+/// How often a name may be taken, or a new group be swept before it was locked.
+const TRIES: u32 = 16;
+
+impl Group {
+    /// Makes an empty group that nobody sweeps.
+    fn make(parent: &Path) -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mut last = None;
+        for _ in 0..TRIES {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            // Once in a while: the first groups of a process, one in each hierarchy.
+            if number < 2 {
+                sweep(parent);
+            }
+            // Processes of two namespaces can have the same number.
+            let folder = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
+            match Self::make_at(folder) {
+                Ok(group) => return Ok(group),
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) =>
+                {
+                    last = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+
+    /// Makes the folder and locks it; [`NotFound`](io::ErrorKind::NotFound) where it was swept in between.
+    fn make_at(folder: PathBuf) -> io::Result<Self> {
+        // Nobody else may hold a lock on it.
+        DirBuilder::new().mode(0o700).create(&folder)?;
+        let lock = File::open(&folder)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::NotFound.into()),
+            Err(TryLockError::Error(error)) => {
+                let _removed = std::fs::remove_dir(&folder);
+                return Err(error);
+            }
+        }
+        let group = Self { folder, _lock: lock };
+        // Who sweeps removes under the lock: what is there now stays.
+        std::fs::metadata(group.folder.join(MEMBERS))?;
+        Ok(group)
+    }
+}
+
+/// Removes what processes that were killed left behind: groups that nobody locks and nobody is in.
 fn sweep(parent: &Path) {
     let Ok(listed) = std::fs::read_dir(parent) else { return };
     for entry in listed.flatten() {
-        let name = entry.file_name();
-        let owner =
-            name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok());
-        if owner.is_some_and(|owner| !Path::new("/proc").join(owner.to_string()).exists()) {
+        if !entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+            continue;
+        }
+        let Ok(lock) = File::open(entry.path()) else { continue };
+        if lock.try_lock().is_ok() {
             // A group that still holds processes stays.
             let _removed = std::fs::remove_dir(entry.path());
         }
     }
 }
 
-impl Drop for Cgroups {
+impl Drop for Group {
     fn drop(&mut self) {
-        for folder in &self.folders {
-            // The last process of the group may still be on its way out.
-            for _ in 0..100 {
-                match std::fs::remove_dir(folder) {
-                    Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                        std::thread::sleep(Duration::from_micros(200));
-                    }
-                    _ => break,
+        // The last process of the group may still be on its way out.
+        for _ in 0..100 {
+            match std::fs::remove_dir(&self.folder) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                    std::thread::sleep(Duration::from_micros(200));
                 }
+                _ => break,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ringfence_policy::Size;
+
+    use super::*;
+
+    #[test]
+    fn only_what_nobody_locks_is_swept() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let folder = parent.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            folder
+        };
+        // No process has such a number here: its owner lives in another namespace.
+        let (used, left, other) =
+            (folder("ringfence-4294967295-0"), folder("ringfence-1-7"), folder("docker"));
+        let lock = File::open(&used).unwrap();
+        lock.lock().unwrap();
+        sweep(parent.path());
+        assert_eq!([used.exists(), left.exists(), other.exists()], [true, false, true]);
+        drop(lock);
+        sweep(parent.path());
+        assert_eq!([used.exists(), other.exists()], [false, true]);
+    }
+
+    #[test]
+    fn a_group_in_use_survives_a_sweep_and_its_owner_removes_it() {
+        let limits = Limits { processes: Some(4), memory: Some(Size::new(1 << 26)), ..Limits::default() };
+        let Some(groups) = Cgroups::make(&limits) else {
+            assert!(!rustix::process::geteuid().is_root(), "root can make groups where the tests run");
+            return;
+        };
+        let folders: Vec<PathBuf> = groups.groups.iter().map(|group| group.folder.clone()).collect();
+        for folder in &folders {
+            sweep(folder.parent().unwrap());
+            assert!(folder.join(MEMBERS).exists(), "{}", folder.display());
+        }
+        drop(groups);
+        assert!(!folders.is_empty() && folders.iter().all(|folder| !folder.exists()), "{folders:?}");
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_passed_over() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("ringfence-1-0");
+        std::fs::create_dir(&folder).unwrap();
+        let _used = File::open(&folder).and_then(|file| file.lock().map(|()| file)).unwrap();
+        let kind = Group::make_at(folder.clone()).unwrap_err().kind();
+        assert_eq!((kind, folder.exists()), (io::ErrorKind::AlreadyExists, true));
+        // Not a hierarchy: nothing to join, and nothing is left.
+        let kind = Group::make(parent.path()).unwrap_err().kind();
+        assert_eq!(kind, io::ErrorKind::NotFound);
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 1);
     }
 }
