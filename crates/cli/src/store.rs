@@ -108,15 +108,7 @@ impl StoreName {
 
     /// Opens a file of SQLite, and refuses anything else.
     pub(crate) fn open_file(&self, opening: Opening) -> Result<SqliteStore, CommandError> {
-        if let Self::Relative(path) = self {
-            return Err(CommandError::Input {
-                message: format!("RINGFENCE_STORE names `{}`, which is not an absolute path", path.display()),
-                hint: Some(
-                    "in another directory it would be another store; write the whole path, or use --store",
-                ),
-            });
-        }
-        let Self::File(path) = self else {
+        let (Self::File(path) | Self::Relative(path)) = self else {
             return Err(CommandError::Input {
                 message: "this works on a file of SQLite only".to_owned(),
                 hint: Some("a PostgreSQL database is copied with its own tools, such as `pg_dump`"),
@@ -128,6 +120,14 @@ impl StoreName {
             return Err(CommandError::Input {
                 message: "a store is a file, or its name begins with `postgres://`".to_owned(),
                 hint: Some("write `--store clerk.db` or `--store postgres://user@host/database`"),
+            });
+        }
+        if matches!(self, Self::Relative(_)) {
+            return Err(CommandError::Input {
+                message: format!("RINGFENCE_STORE names `{}`, which is not an absolute path", path.display()),
+                hint: Some(
+                    "in another directory it would be another store; write the whole path, or use --store",
+                ),
             });
         }
         let failed = |error: SqliteError| CommandError::Store(error.into());

@@ -52,15 +52,22 @@ impl State {
 pub fn examine(selector: &Selector) -> Vec<Finding> {
     vec![
         backend(selector, Choice::Native, "native sandbox", namespace_fix),
-        backend(selector, Choice::Bwrap, "bwrap sandbox", || Some("install bubblewrap, not set-uid".into())),
+        backend(selector, Choice::Bwrap, "bwrap sandbox", || {
+            absent("/usr/bin/bwrap", "install bubblewrap, not set-uid")
+        }),
         backend(selector, Choice::Firejail, "firejail sandbox", || {
-            Some("install firejail; it is used only with `--backend firejail`".into())
+            absent("/usr/bin/firejail", "install firejail; it is used only with `--backend firejail`")
         }),
         egress_gate(),
         landlock(),
         seccomp(),
         control_groups(),
     ]
+}
+
+/// Says to install a program that is not there. Why one that is there does not work is said already.
+fn absent(program: &str, fix: &str) -> Option<String> {
+    (!std::path::Path::new(program).exists()).then(|| fix.to_owned())
 }
 
 fn backend(

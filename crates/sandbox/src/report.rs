@@ -118,7 +118,8 @@ pub struct Usage {
     /// Processor time of the command and the children it waited for; of the whole tree with a control group.
     #[serde(serialize_with = "millis")]
     pub cpu: Duration,
-    /// The most memory, in bytes: of the largest process, or of the whole tree with a control group.
+    /// The most memory, in bytes: of the whole tree with a control group, else of the largest process. One that is smaller than
+    /// whoever started it is told by the last look at the tree; 0 where it ended before.
     pub peak_memory: u64,
 }
 

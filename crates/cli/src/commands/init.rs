@@ -3,6 +3,8 @@
 use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
+
 use crate::error::{CommandError, Exit};
 use crate::init::{Draft, Questions, Reach, SCHEMA, Wanted, command, configuration, package, split, write};
 use crate::load::Place;
@@ -33,13 +35,13 @@ pub(crate) struct InitArgs {
     #[arg(long = "crate", value_name = "DIR", conflicts_with = "words")]
     crate_dir: Option<PathBuf>,
     /// Let the command read this path and everything below it; `${workspace}` where nothing is said
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["mcp", "crate_dir"])]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new(), value_name = "PATH", conflicts_with_all = ["mcp", "crate_dir"])]
     read: Vec<String>,
     /// Let the command write this path and everything below it
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["mcp", "crate_dir"])]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new(), value_name = "PATH", conflicts_with_all = ["mcp", "crate_dir"])]
     write: Vec<String>,
     /// Let the command reach this host: `api.github.com`, `*.github.com`
-    #[arg(long, value_name = "HOST", conflicts_with_all = ["mcp", "crate_dir"])]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new(), value_name = "HOST", conflicts_with_all = ["mcp", "crate_dir"])]
     host: Vec<String>,
     /// Write over a policy file that is there, and keep what it said beside it
     #[arg(long)]

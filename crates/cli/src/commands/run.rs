@@ -142,7 +142,7 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
     let network = network.map(CommandNetwork::close);
     match started {
         Err(error) => refuse(args, &error, out),
-        Ok(report) => {
+        Ok((report, lost)) => {
             for one in report.quarantined.iter().filter(|_| !args.json) {
                 let _told = writeln!(
                     std::io::stderr().lock(),
@@ -167,6 +167,9 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
                     let _told = writeln!(std::io::stderr().lock(), "ringfence: {sentence}");
                 }
             }
+            if let Some(error) = lost {
+                return Err(error.into());
+            }
             let code = interrupt
                 .and_then(|interrupt| interrupt.received())
                 .map_or(report.ending.code(), |signal| 128 + signal);
@@ -175,6 +178,7 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
     }
 }
 
+/// Runs it, and also returns why its output could not be passed on.
 fn start(
     args: &RunArgs,
     sandbox: &Sandbox,
@@ -182,7 +186,7 @@ fn start(
     leash: Option<PipeReader>,
     network: Option<&CommandNetwork>,
     out: &mut dyn Write,
-) -> Result<Report, SandboxError> {
+) -> Result<(Report, Option<std::io::Error>), SandboxError> {
     let stdin = std::io::stdin();
     let mut streams = Streams::default();
     if let Some(leash) = leash {
@@ -198,22 +202,32 @@ fn start(
         streams = streams.input_from(descriptor);
     }
     if args.json {
-        return sandbox.run_plan(plan, streams);
+        return Ok((sandbox.run_plan(plan, streams)?, None));
     }
     let _flushed = out.flush();
     let _raw = if args.tty { RawTerminal::new(&stdin) } else { None };
     let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
-    sandbox.run_plan(
+    let mut lost = None;
+    let report = sandbox.run_plan(
         plan,
-        streams.observe(move |stream, bytes| {
+        streams.observe(|stream, bytes| {
             let written = match stream {
                 Stream::Error => stderr.write_all(bytes),
                 Stream::Output => stdout.write_all(bytes).and_then(|()| stdout.flush()),
             };
-            // Whoever reads our output has had enough.
-            if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            match written {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    // Whoever reads our output may have had enough.
+                    if error.kind() != std::io::ErrorKind::BrokenPipe {
+                        lost.get_or_insert(error);
+                    }
+                    ControlFlow::Break(())
+                }
+            }
         }),
-    )
+    )?;
+    Ok((report, lost))
 }
 
 fn engine_runtime() -> std::io::Result<tokio::runtime::Runtime> {

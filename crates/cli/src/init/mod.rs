@@ -54,9 +54,10 @@ pub(crate) const WORKSPACE: &str = "${workspace}";
 
 /// A path as a policy writes it: what is relative is below the workspace.
 fn written(path: &str) -> String {
+    let whole = path;
     let path = path.trim_end_matches('/');
     match path {
-        "" => "/".to_owned(),
+        "" if whole.starts_with('/') => "/".to_owned(),
         "." => WORKSPACE.to_owned(),
         _ if path.starts_with(['/', '~']) || path.starts_with("${") => path.to_owned(),
         _ => format!("{WORKSPACE}/{}", path.trim_start_matches("./")),

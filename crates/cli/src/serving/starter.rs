@@ -139,6 +139,7 @@ impl Fenced {
             called: None,
             arguments: program.arguments.clone(),
             directory: self.directory.clone(),
+            here: meant_from_here(&program.arguments),
             environment,
             limits: self.limits,
             grant: Arc::clone(&self.grant),
@@ -198,6 +199,17 @@ impl Witness for Both {
         self.0.saw(evidence);
         self.1.saw(evidence);
     }
+}
+
+/// Returns this folder where an argument names something in it: whoever wrote the command meant it from here.
+fn meant_from_here(arguments: &[String]) -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    let is_meant = |argument: &String| {
+        !argument.is_empty()
+            && !argument.starts_with(['-', '/'])
+            && here.join(argument).symlink_metadata().is_ok()
+    };
+    arguments.iter().any(is_meant).then_some(here)
 }
 
 /// Reads the command of a server.

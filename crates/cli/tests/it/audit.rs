@@ -244,6 +244,11 @@ fn the_variable_names_the_store_and_the_flag_wins() {
       hint: in another directory it would be another store; write the whole path, or use --store
     exit 2
     ");
+    // What may hold a password is not printed, also where it is no address of ours.
+    for name in ["postgress://u:hunter2@h/x", "Postgres://u:hunter2@h/x", "mysql://u:hunter2@h/x"] {
+        let said = bench.ringfence_in(&[("RINGFENCE_STORE", name)], &["approvals", "list"]);
+        assert!(said.contains("begins with `postgres://`") && !said.contains("hunter2"), "{said}");
+    }
     assert!(bench.ringfence_in(&[("RINGFENCE_STORE", &whole("other.db"))], &read).contains("Thursday"));
     assert_eq!(tail("other.db", &[]), 3);
     let read = [&read[..], &["--audit", "audit.jsonl"]].concat();

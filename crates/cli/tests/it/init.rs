@@ -292,3 +292,13 @@ fn who_ends_the_questions_has_changed_nothing() {
     assert!(said.ends_with("exit 1"), "{said}");
     assert_eq!(std::fs::read_dir(bench.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn an_empty_path_is_not_the_whole_machine() {
+    let bench = Bench::new();
+    for flag in ["--read", "--write", "--host"] {
+        let said = bench.ringfence(&["init", flag, "", "--command", "--", "ls"]);
+        assert!(said.contains(flag) && said.ends_with("exit 2"), "{said}");
+        assert!(!bench.path().join("ringfence.toml").exists());
+    }
+}

@@ -291,6 +291,11 @@ fn an_mcp_server_converges() {
     ];
     let served = talked(&bench, &wrap, requests);
     assert!(served.contains("Thursday"), "{served}\n{}", bench.read("one.toml"));
+
+    // Without a policy it starts where its own file is, and sees nothing else there.
+    let wrap = ["wrap", "--name", "alone", "--accept", "clean", "--", "python3", "server.py"];
+    let served = talked(&bench, &wrap, requests);
+    assert!(served.contains("read_note") && !served.contains("Thursday"), "{served}");
 }
 
 /// Says the first line, waits for the answer, then says the rest, as a client does.

@@ -101,6 +101,13 @@ fn refuses_before_it_starts() {
       why: ringfence explain PATH_NOT_REACHABLE
     exit 3
     ");
+    // Its start would run into it while it still shares our memory, and the kernel would kill us too.
+    insta::assert_snapshot!(bench.ringfence(&["run", "--limit", "memory=100K", "--", "true"]), @"
+    refused: NOT_AVAILABLE: the limit `memory` cannot be enforced here: it is 100K, and the start of this command alone may take 3M
+      hint: raise or remove the limit, or delegate a control group to this user
+      why: ringfence explain NOT_AVAILABLE
+    exit 3
+    ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--limit", "wal=8s", "--", "true"]), @"
     error: there is no limit `wal`
       hint: `ringfence run --help` lists the limits
@@ -195,3 +202,25 @@ output = { type = "string" }
 limits = { wall = "300ms" }
 capabilities = { process = { allowedBinaries = ["sleep"] } }
 "#;
+
+#[test]
+fn the_least_memory_holds_the_start_of_a_command() {
+    let bench = Bench::new();
+    let long = "a".repeat(100_000);
+    let mut arguments = vec!["run", "--json", "--limit", "memory=4M", "--", "true"];
+    arguments.extend(std::iter::repeat_n(long.as_str(), 14));
+    for _ in 0..20 {
+        let ran = bench.run(&arguments, b"");
+        assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stdout));
+    }
+}
+
+#[test]
+fn output_that_cannot_be_passed_on_is_told() {
+    let bench = Bench::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = crate::bench::command(&bench.path());
+    let output = command.args(["run", "--", "echo", "lost"]).stdout(full).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("No space left"), "{said}");
+}

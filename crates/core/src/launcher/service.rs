@@ -30,8 +30,10 @@ pub struct Service {
     pub called: Option<String>,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Its working directory; the private scratch folder where none is given.
+    /// Its working directory; `here` or the private scratch folder where none is given.
     pub directory: Option<PathBuf>,
+    /// Where it starts if something there is granted and no directory is given.
+    pub here: Option<PathBuf>,
     /// Its whole environment.
     pub environment: BTreeMap<String, String>,
     /// What it may spend. Time and output have no limit where none is given.
@@ -133,6 +135,9 @@ impl SandboxLauncher {
         }
         if let Some(directory) = &service.directory {
             spec = spec.directory(directory);
+        }
+        if let Some(here) = &service.here {
+            spec = spec.directory_if_possible(here);
         }
         self.sandbox.plan(&spec).map_err(|error| refused(&error))
     }

@@ -14,7 +14,7 @@ use super::Tier;
 use crate::error::SandboxError;
 use crate::inner::{Inner, Root};
 use crate::linux::account::Spent;
-use crate::linux::budget::{Counting, Watching, divide, exceeded};
+use crate::linux::budget::{Counting, Watching, divide, exceeded, holds_start};
 use crate::linux::cgroup::Cgroups;
 use crate::linux::ends::Ends;
 use crate::linux::launch::{Launcher, Started};
@@ -74,6 +74,7 @@ impl Helper<'_> {
         }
         let words: Vec<OsString> =
             std::iter::once(self.program.into()).chain(words.into_iter().map(Into::into)).collect();
+        holds_start(&plan.limits, words.iter().map(OsString::as_os_str), 0)?;
         let mut steps = Vec::new();
         if doors > 0 {
             steps.push(Op::JoinCgroups { count: doors });

@@ -1,5 +1,6 @@
 //! The native backend: this crate's own launcher.
 
+use std::ffi::OsString;
 use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,8 +15,8 @@ use super::{Backend, Tier, sealed::Sealed};
 use crate::adapter::Part;
 use crate::error::SandboxError;
 use crate::host::Platform;
-use crate::linux::account::{Spent, Tree};
-use crate::linux::budget::{Counting, Watching, divide, exceeded};
+use crate::linux::account::{Spent, Tree, own_peak};
+use crate::linux::budget::{Counting, Watching, divide, exceeded, holds_start};
 use crate::linux::cgroup::Cgroups;
 use crate::linux::ends::Ends;
 use crate::linux::launch::{Launcher, PlanSteps, Started};
@@ -104,6 +105,9 @@ impl Backend for Native {
     fn run(&self, plan: &Plan, streams: Streams<'_>) -> Result<Report, SandboxError> {
         let user = User::current();
         let begun = Instant::now();
+        let variables = plan.environment.iter().flat_map(|(name, value)| [name, value]);
+        let words = plan.arguments.iter().chain(variables).map(OsString::as_os_str);
+        holds_start(&plan.limits, words, plan.landlock.rules.len())?;
         // The namespaces are made while the rest is prepared.
         let launcher = Launcher::of_process()?;
         let base = steps_of(&plan.base, user)?;
@@ -226,7 +230,11 @@ impl Process for Confined {
         let usage = Usage {
             wall: Duration::ZERO,
             cpu: self.cpu_time().unwrap_or_else(|| time(1) + time(3)),
-            peak_memory: self.cgroups.as_ref().and_then(Cgroups::peak_memory).unwrap_or(word(5) * 1024),
+            peak_memory: self.cgroups.as_ref().and_then(Cgroups::peak_memory).unwrap_or_else(|| {
+                // It begins with what we use ourselves, whose memory it shared before it executed its program.
+                let largest = word(5) * 1024;
+                if largest > own_peak() { largest } else { self.last.memory }
+            }),
         };
         (Ending::from_wait(word(0) as i32), usage)
     }

@@ -41,7 +41,7 @@ const SYSTEM: &[&str] = &["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "
 /// Looks for files on the floor below `root`. Links are not followed, since what they lead to is not in the tree; where
 /// it is, what a link on the floor leads to counts like the link.
 ///
-/// A folder that cannot be listed may hold anything under a known name: it counts as a whole.
+/// A folder that cannot be listed, or that the command cannot enter, may hold anything under a known name: it counts as a whole.
 ///
 /// # Errors
 ///
@@ -56,11 +56,11 @@ pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<V
     let mut entries = 0;
     while let Some(folder) = pending.pop() {
         let listed = match list(&folder) {
-            Ok(listed) => listed,
+            Ok(listed) if !is_closed(&folder) => listed,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::NotFound) => {
                 continue;
             }
-            Err(_) => {
+            Ok(_) | Err(_) => {
                 // One so deep that it has no path any more is in one that has.
                 let top = || folder.ancestors().find(|above| above.parent() == Some(root));
                 let closed = seen(&folder, Kind::Directory, Treatment::Hide);
@@ -119,6 +119,27 @@ fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
         listed.push((entry.file_name(), kind));
     }
     Ok(listed)
+}
+
+/// Tells whether a folder is closed to a command of ours though not to us: root enters every folder, and its commands, which have
+/// no capabilities, only those that their permissions open. Nothing in such a folder could be covered by itself.
+fn is_closed(folder: &Path) -> bool {
+    let user = rustix::process::geteuid();
+    if !user.is_root() {
+        return false;
+    }
+    let Ok(found) = std::fs::symlink_metadata(folder) else { return true };
+    let has_group = || {
+        let groups = rustix::process::getgroups().unwrap_or_default();
+        rustix::process::getegid().as_raw() == found.gid()
+            || groups.iter().any(|one| one.as_raw() == found.gid())
+    };
+    let enter = match () {
+        () if found.uid() == user.as_raw() => 0o100,
+        () if has_group() => 0o010,
+        () => 0o001,
+    };
+    found.mode() & enter == 0
 }
 
 /// One that is gone again needs no protection.

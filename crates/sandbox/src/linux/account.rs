@@ -82,6 +82,12 @@ impl Tree {
     }
 }
 
+/// Returns the most memory that this process has had at once, in bytes.
+pub(crate) fn own_peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    kibibytes(&status, "VmHWM:").unwrap_or_default()
+}
+
 /// What one process says of its times.
 struct Times {
     own: Duration,
@@ -117,7 +123,11 @@ fn pages(statm: &str) -> Option<u64> {
 }
 
 fn proportional(rollup: &str) -> Option<u64> {
-    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    kibibytes(rollup, "Pss:")
+}
+
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
 }
 
@@ -133,5 +143,7 @@ mod tests {
         assert!(Times::read("7 (x").is_none());
         assert_eq!(pages("900 3 1 1 0 33 0"), Some(3 * rustix::param::page_size() as u64));
         assert_eq!(proportional("Rss: 1 kB\n"), None);
+        assert_eq!(proportional("Rss: 9 kB\nPss:    2 kB\n"), Some(2048));
+        assert!(own_peak() > 100_000);
     }
 }

@@ -1,7 +1,10 @@
 //! Which limit is enforced by what, and which of them a command ran into.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::time::Duration;
+
+use ringfence_policy::{Limits, Size};
 
 use super::cgroup::Cgroups;
 use super::supervise::{Bounds, Watched};
@@ -34,6 +37,31 @@ pub(crate) enum Watching {
     Nothing,
     /// What the whole tree uses.
     Tree,
+}
+
+/// What the kernel keeps for a process that starts, beside its arguments and what its Landlock rules name.
+const START: u64 = 2 << 20;
+const RULE: u64 = 4 << 10;
+
+/// Refuses a limit of memory that the start of a command would run into.
+///
+/// Until a command executes its program it shares our memory, and what the kernel keeps for the program is counted already. A
+/// group that has no more memory then would have all killed that share it: us.
+pub(crate) fn holds_start<'a>(
+    limits: &Limits,
+    words: impl IntoIterator<Item = &'a OsStr>,
+    rules: usize,
+) -> Result<(), SandboxError> {
+    let Some(memory) = limits.memory else { return Ok(()) };
+    // With the end of each word and the pointer to it.
+    let words: u64 = words.into_iter().map(|word| word.len() as u64 + 9).sum();
+    let least = START + words + RULE * rules as u64;
+    if memory.bytes() >= least {
+        return Ok(());
+    }
+    let least = Size::new(least.next_multiple_of(1 << 20));
+    let why = format!("it is {memory}, and the start of this command alone may take {least}");
+    Err(SandboxError::Limit { limit: LimitName::Memory, why })
 }
 
 /// Decides what enforces each limit, and which limits each process has for itself beyond the plan's.
@@ -129,6 +157,31 @@ fn may_be_spent(used: Duration, limit: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_start_needs_memory_for_its_words_and_rules() {
+        let (mebi, word) = (1 << 20, "w".repeat((1 << 20) - 9));
+        #[rustfmt::skip]
+        let cases = [
+            // memory             words  rules  said
+            (Some(2 * mebi),      0,     0,     None),
+            (Some(2 * mebi - 1),  0,     0,     Some("may take 2M")),
+            (Some(3 * mebi),      1,     0,     None),
+            (Some(3 * mebi),      1,     1,     Some("may take 4M")),
+            (Some(102_400),       0,     0,     Some("it is 100K,")),
+            (None,                9,     9,     None),
+        ];
+        for (memory, words, rules, said) in cases {
+            let limits = Limits { memory: memory.map(Size::new), ..Limits::default() };
+            let words = std::iter::repeat_n(OsStr::new(&word), words);
+            let error = holds_start(&limits, words, rules).err().map(|error| error.to_string());
+            let fits = match said {
+                Some(said) => error.as_ref().is_some_and(|error| error.contains(said)),
+                None => error.is_none(),
+            };
+            assert!(fits, "{memory:?} {rules}: {error:?}");
+        }
+    }
 
     #[test]
     fn the_kernel_counts_ahead_of_what_is_read() {

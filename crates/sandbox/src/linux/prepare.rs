@@ -73,9 +73,6 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
 /// The steps of process 1 that this plan asks for.
 pub(crate) fn plan_steps(plan: &Plan, cgroups: usize) -> Result<Vec<Op>, SandboxError> {
     let mut ops = Vec::with_capacity(plan.root.len() * 2 + 8);
-    if cgroups > 0 {
-        ops.push(Op::JoinCgroups { count: cgroups });
-    }
     if let Network::Gated(openings) = &plan.network {
         // First, so that the gate is opened while the rest goes on.
         ops.push(Op::Routing { messages: gate::messages(openings) });
@@ -83,6 +80,10 @@ pub(crate) fn plan_steps(plan: &Plan, cgroups: usize) -> Result<Vec<Op>, Sandbox
     }
     for entry in &plan.root {
         add(&mut ops, entry, None)?;
+    }
+    // Last, so that the group pays for little more than the command.
+    if cgroups > 0 {
+        ops.push(Op::JoinCgroups { count: cgroups });
     }
     Ok(ops)
 }

@@ -1,5 +1,7 @@
 //! What counts as protected.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use super::*;
 
 fn lay(root: &Path, files: &[&str]) {
@@ -82,4 +84,24 @@ fn finds_what_is_on_the_floor_and_nothing_else() {
         found(true, &[root.join(".vscode"), root.join(".git/config"), root.join("sub/.bashrc")]).len(),
         3
     );
+}
+
+#[test]
+fn a_folder_that_only_we_can_enter_counts_as_a_whole() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let theirs = root.join("ada");
+    std::fs::create_dir_all(theirs.join(".ssh")).unwrap();
+    std::fs::create_dir_all(root.join("bob/.ssh")).unwrap();
+    std::os::unix::fs::chown(&theirs, Some(1234), Some(1234)).unwrap();
+    let found = |mode: u32| -> Vec<PathBuf> {
+        std::fs::set_permissions(&theirs, std::fs::Permissions::from_mode(mode)).unwrap();
+        let all = survey(root, false, &[]).unwrap();
+        all.into_iter().map(|one| one.path.strip_prefix(root).unwrap().to_path_buf()).collect()
+    };
+    assert_eq!(found(0o700), [Path::new("ada"), Path::new("bob/.ssh")]);
+    assert_eq!(found(0o755), [Path::new("ada/.ssh"), Path::new("bob/.ssh")]);
 }
