@@ -134,8 +134,9 @@ impl Place {
         let toolbox = match if is_json { Toolbox::from_json(text) } else { Toolbox::from_toml(text) } {
             Ok(toolbox) => toolbox,
             Err(error) => {
-                let place = (error.line > 0).then_some((error.line, error.column));
-                loaded.problems.push(Problem::at(ProblemCode::Syntax, place, error.message));
+                let all = if is_json { vec![error] } else { Toolbox::faults(text) };
+                loaded.problems = all.into_iter().map(Problem::of_shape).collect();
+                loaded.problems.sort_by_key(|problem| (problem.line, problem.column));
                 return loaded;
             }
         };

@@ -4,6 +4,7 @@
 //! file, a component or a variable adds comes from the caller, because this crate touches nothing.
 
 mod declare;
+mod fault;
 mod file;
 mod notify;
 
@@ -128,15 +129,7 @@ impl Toolbox {
     ///
     /// The first problem, with its line and column.
     pub fn from_toml(text: &str) -> Result<Self, DocumentError> {
-        toml::from_str(text).map_err(|error| {
-            let span = error.span().unwrap_or_default();
-            let (line, column) = error.span().map_or((0, 0), |span| line_and_column(text, span.start));
-            let message = match (error.message(), text.get(span)) {
-                ("duplicate key", Some(key)) => format!("key `{}` appears twice", key.trim()),
-                (message, _) => one_line(message),
-            };
-            DocumentError { line, column, message }
-        })
+        toml::from_str(text).map_err(|error| told(text, &error))
     }
 
     /// Reads JSON of the same shape.
@@ -242,6 +235,19 @@ impl Toolbox {
         let (gateway, _) = self.gateway.expanded(variables);
         self.console.expanded(variables, gateway.tls.as_ref())
     }
+}
+
+fn told(text: &str, error: &toml::de::Error) -> DocumentError {
+    let span = error.span().unwrap_or_default();
+    let (line, column) = error.span().map_or((0, 0), |span| line_and_column(text, span.start));
+    let message = match (error.message(), text.get(span)) {
+        ("duplicate key", Some(key)) => format!("key `{}` appears twice", key.trim()),
+        // In the words of TOML.
+        (message, _) => one_line(message)
+            .replace("expected a sequence", "expected a list")
+            .replace("invalid type: map", "invalid type: table"),
+    };
+    DocumentError { line, column, message }
 }
 
 fn one_line(message: &str) -> String {

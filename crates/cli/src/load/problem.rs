@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use ringfence::policy::explain::{ProblemCode, explain_line};
-use ringfence::policy::{EntryGap, Gap, Places, Table};
+use ringfence::policy::{DocumentError, EntryGap, Gap, Places, Table};
 
 /// One thing that is wrong with a toolbox.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -34,6 +34,11 @@ impl Problem {
     pub(super) fn at(code: ProblemCode, place: Option<(usize, usize)>, message: String) -> Self {
         let (line, column) = place.unzip();
         Self { code, line, column, table: None, tool: None, capability: None, message, fix: None }
+    }
+
+    pub(super) fn of_shape(error: DocumentError) -> Self {
+        let place = (error.line > 0).then_some((error.line, error.column));
+        Self::at(ProblemCode::Syntax, place, error.message)
     }
 
     pub(super) fn of(gap: Gap, places: Option<&Places<'_>>) -> Self {
