@@ -53,7 +53,7 @@ fn escaped(json: &str) -> String {
 }
 
 /// Says whether a character takes its place on a line and nothing else. Letters that only look like others are letters.
-fn is_plain(c: char) -> bool {
+pub(crate) fn is_plain(c: char) -> bool {
     c == ' ' || c.is_ascii_graphic() || (!c.is_ascii() && c.is_alphanumeric())
 }
 
