@@ -5,7 +5,6 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ringfence::policy::explain::explain_line;
 use ringfence::{ApprovalError, Code, StoreError};
 use ringfence_store::{DatabaseError, PostgresError, SqliteError};
 
@@ -129,9 +128,6 @@ impl CommandError {
         let _written = writeln!(report, "error: {}", one_line(&self.to_string()));
         if let Some(hint) = self.hint() {
             let _written = writeln!(report, "  hint: {hint}");
-        }
-        if let Self::Approval(error) = self {
-            let _written = writeln!(report, "  {}", explain_line(error.code().as_str()));
         }
         report
     }

@@ -502,7 +502,7 @@ capabilities = { fs_reach = { read = "from-personality", write = "from-personali
         ("PATH_NOT_REACHABLE", "read",   "[W]/promised",         "PATH_NOT_REACHABLE: read not permitted for [W]/promised",           "example 0 should be refused"),
         ("HOST_NOT_ALLOWED",   "host",   "169.254.169.254",      "HOST_NOT_ALLOWED: no",                                              "credentials of this machine"),
         ("TOOL_QUARANTINED",   "",       "",                     "TOOL_QUARANTINED: the definition of `t` looks hostile: x",          "ringfence pins diff t"),
-        ("TOOL_QUARANTINED",   "",       "",                     "TOOL_QUARANTINED: `t` may do more than was accepted: x",            "ringfence manifest diff"),
+        ("TOOL_QUARANTINED",   "",       "",                     "TOOL_QUARANTINED: `t` may do more than was accepted: x",            "`ringfence manifest verify` shows"),
         ("OUTCOME_UNKNOWN",    "",       "",                     "OUTCOME_UNKNOWN: the call with idempotency key `k7` may or may not", "ringfence idempotency settle k7"),
         ("APPROVAL_DENIED",    "",       "",                     "APPROVAL_DENIED: no",                                               "ask whoever refused"),
     ];
