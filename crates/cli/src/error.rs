@@ -96,9 +96,9 @@ impl CommandError {
             Self::Approval(ApprovalError::Token) => {
                 Some("the token is what `ringfence approver add` printed, unless it was revoked since")
             }
-            Self::Store(DatabaseError::Sqlite(SqliteError::File { why: ErrorKind::NotFound, .. })) => {
-                Some("name the store with --store STORE or in the variable RINGFENCE_STORE")
-            }
+            Self::Store(DatabaseError::Sqlite(SqliteError::File { why: ErrorKind::NotFound, .. })) => Some(
+                "nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE",
+            ),
             Self::Store(DatabaseError::Sqlite(SqliteError::Older { .. })) => {
                 Some("bring it up to date with `ringfence store migrate`")
             }
@@ -126,8 +126,17 @@ impl CommandError {
         // Writing to a string cannot fail.
         // What a server or a file says is not to drive the terminal.
         let _written = writeln!(report, "error: {}", one_line(&self.to_string()));
-        if let Some(hint) = self.hint() {
-            let _written = writeln!(report, "  hint: {hint}");
+        match (self, self.hint()) {
+            // Without a name the command would look at another file.
+            (Self::Toolbox { path, .. }, _) => {
+                let path = one_line(&path.display().to_string());
+                let _written =
+                    writeln!(report, "  hint: `ringfence check --policy {path}` shows the same list");
+            }
+            (_, Some(hint)) => {
+                let _written = writeln!(report, "  hint: {hint}");
+            }
+            (_, None) => {}
         }
         report
     }
@@ -136,7 +145,10 @@ impl CommandError {
 /// What to do about a file, where nobody who asked for it knows better.
 fn file_hint(verb: &str, kind: ErrorKind) -> Option<&'static str> {
     match kind {
-        ErrorKind::NotFound if verb == "read" => Some("look whether its name and its folder are right"),
+        // What is only looked at needs no folder to be made.
+        ErrorKind::NotFound if verb == "use" || verb.starts_with("read") => {
+            Some("look whether its name and its folder are right")
+        }
         ErrorKind::NotFound => Some("make its folder first"),
         ErrorKind::PermissionDenied => Some("you may not: change who may, or name a place of your own"),
         ErrorKind::AlreadyExists => Some("name another file, or move this one away"),
@@ -147,7 +159,7 @@ fn file_hint(verb: &str, kind: ErrorKind) -> Option<&'static str> {
     }
 }
 
-const fn sqlite_hint(error: &SqliteError) -> Option<&'static str> {
+fn sqlite_hint(error: &SqliteError) -> Option<&'static str> {
     match error {
         SqliteError::Busy { .. } | SqliteError::Locked { .. } => {
             Some("another ringfence uses it: wait for it to end, or name another store")
@@ -165,6 +177,10 @@ const fn sqlite_hint(error: &SqliteError) -> Option<&'static str> {
         ),
         SqliteError::Full { .. } => Some("make room on the disk"),
         SqliteError::Newer { .. } => Some("a newer ringfence made it: use that one"),
+        // What SQLite says of a file that belongs to somebody else.
+        SqliteError::Database { why, .. } if why.contains("unable to open") => {
+            Some("look who may read it and its folder, or name a store of your own with --store STORE")
+        }
         SqliteError::Corrupt { .. } => Some("look with `ringfence store check`, and go back to a backup"),
         _ => None,
     }

@@ -278,8 +278,8 @@ pub(crate) fn two_people(office: &Office) {
 fn a_revoked_approver_counts_no_more() {
     let office = Office::new();
     insta::assert_snapshot!(office.ringfence(&["approver", "list", "--store", "none.db"]), @"
-    error: the file `[W]/none.db` cannot be used: entity not found
-      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    error: the file `[W]/none.db` is not there
+      hint: nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE
     exit 1
     ");
     insta::assert_snapshot!(office.ringfence(&["approver", "add", "kim"]), @"
