@@ -294,7 +294,10 @@ fn schema_gaps(declaration: &Declaration) -> Vec<Gap> {
 
 /// Says what to do where a toolbox cannot be read.
 fn with_advice(error: CommandError) -> CommandError {
-    let CommandError::File { verb, path, error, .. } = error else { return error };
+    let (verb, path, error) = match error {
+        CommandError::File { verb, path, error, .. } => (verb, path, error),
+        other => return other,
+    };
     let hint = match error.kind() {
         ErrorKind::NotFound => {
             "write one with `ringfence init`, name another with --policy FILE, or try `ringfence demo`"
