@@ -215,8 +215,8 @@ fn other_arguments_are_judged_again() {
     exit 0
     ");
     insta::assert_snapshot!(office.ringfence(&pay), @r#"
-    {"ok":false,"code":"input_invalid","error":"INPUT_INVALID: `/amount`: value is greater than the maximum of 100","refusal":"INPUT_INVALID"}
-      hint: `ringfence tools --json` shows which arguments each tool takes
+    {"ok":false,"code":"input_invalid","error":"INPUT_INVALID: the arguments that an approver gave instead of the call's are refused: `/amount`: value is greater than the maximum of 100","refusal":"INPUT_INVALID"}
+      hint: the call itself is not at fault: make it in another run, and have somebody agree to it as it is or with arguments that fit
       why: ringfence explain 20
     exit 2
     "#);

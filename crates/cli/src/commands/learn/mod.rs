@@ -266,8 +266,9 @@ fn changed(from: Option<&Path>, command: &[String], beyond: &[String], page: &Pa
     }
     let (now, _) = page.words();
     if !command.is_empty() && command != now {
-        let line =
-            |words: &[String]| words.iter().map(|word| name::shell_word(word)).collect::<Vec<_>>().join(" ");
+        let line = |words: &[String]| {
+            words.iter().map(|word| crate::shown::shell_word(word)).collect::<Vec<_>>().join(" ")
+        };
         notes.push(format!(
             "The command was `{}` in `{}`; it is now that of this run, `{}`.",
             line(command),

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use ringfence::policy::ToolName;
 
 use super::ceiling::Ground;
-use crate::shown::is_plain;
 
 /// Returns a name for the tool, made of its program's.
 pub(super) fn tool_name(program: &OsStr) -> Option<ToolName> {
@@ -67,38 +65,6 @@ pub(super) fn elements(arguments: &[String], ground: &Ground, placed: &BTreeSet<
     arguments.iter().enumerate().map(one).collect()
 }
 
-/// A word as a shell takes it, on one line and without a character that a terminal would obey.
-pub(super) fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else if word.chars().all(is_plain) {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    } else {
-        escaped(word)
-    }
-}
-
-/// The same with `$'…'`. Bytes are written in octal, which every shell that knows this quoting reads the same in every locale.
-fn escaped(word: &str) -> String {
-    let mut text = String::from("$'");
-    for c in word.chars() {
-        match c {
-            '\n' => text.push_str(r"\n"),
-            '\t' => text.push_str(r"\t"),
-            '\\' | '\'' => text.extend(['\\', c]),
-            c if is_plain(c) => text.push(c),
-            c => {
-                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
-                    let _written = write!(text, "\\{byte:03o}");
-                }
-            }
-        }
-    }
-    text.push('\'');
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,23 +115,5 @@ mod tests {
         let last = ["${workspace}/a/b", "a"].map(literal);
         let expected: Vec<Element> = first.into_iter().chain([value]).chain(last).collect();
         assert_eq!(elements(&arguments, &ground(), &placed), expected);
-    }
-
-    #[test]
-    fn quotes_for_a_shell() {
-        for (word, quoted) in [("a-b/c", "a-b/c"), ("", "''"), ("it's", r"'it'\''s'"), ("$x", "'$x'")] {
-            assert_eq!(shell_word(word), quoted);
-        }
-        #[rustfmt::skip]
-        let cases = [
-            ("print(1)\nprint('\\2')",  r"$'print(1)\nprint(\'\\2\')'"),
-            ("a\tb\u{1b}[31m7",         r"$'a\tb\033[31m7'"),
-            ("a\u{2028}é",              r"$'a\342\200\250é'"),
-            ("é ü",                     "'é ü'"),
-        ];
-        for (word, quoted) in cases {
-            assert_eq!(shell_word(word), quoted);
-            assert_eq!(crate::shown::one_line(quoted), quoted);
-        }
     }
 }

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use super::base::written_name;
 use super::ceiling::Ground;
 use super::learnt::Learnt;
-use super::name::{Element, elements, path_text, shell_word};
-use crate::shown::one_line;
+use super::name::{Element, elements, path_text};
+use crate::shown::{one_line, shell_word};
 
 /// A list that takes more than this has more than one line.
 const LONG: usize = 200;
