@@ -203,3 +203,25 @@ const fn postgres_hint(error: &PostgresError) -> Option<&'static str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_only_read_needs_no_folder() {
+        for verb in ["read", "read the audit file", "use"] {
+            let hint = file_hint(verb, ErrorKind::NotFound);
+            assert_eq!(hint, Some("look whether its name and its folder are right"), "{verb}");
+        }
+        assert_eq!(file_hint("write", ErrorKind::NotFound), Some("make its folder first"));
+    }
+
+    #[test]
+    fn a_store_of_somebody_else_has_a_hint() {
+        let error = |why: &str| SqliteError::Database { path: "/x.db".into(), why: why.to_owned() };
+        let hint = sqlite_hint(&error("Error code 14: unable to open database file"));
+        assert!(hint.is_some_and(|hint| hint.contains("who may read it")));
+        assert_eq!(sqlite_hint(&error("Error code 10: disk I/O error")), None);
+    }
+}

@@ -211,7 +211,7 @@ fn fewest(
 
 /// Where the toolbox goes.
 enum Target<'a> {
-    /// To the error and output streams, or to a file that is not there.
+    /// To standard output, or to a file that is not there.
     New,
     /// Over the file of the round before.
     Over(&'a Path),
