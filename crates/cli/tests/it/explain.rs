@@ -67,6 +67,75 @@ fn assert_change_helps(bench: &Bench, tool: &str, arguments: &str, code: &str, l
     std::fs::write(bench.path().join("ringfence.toml"), patched(&policy, diff)).unwrap();
     let checked = bench.ringfence(&["check"]);
     assert!(checked.ends_with("exit 0"), "{checked}\n{diff}");
+    let done = call(bench, tool, arguments);
+    assert_eq!(done["ok"], true, "{done}\n{diff}");
+    told
+}
+
+fn also(told: &Value) -> String {
+    let all = told["change"]["also"].as_array().unwrap();
+    all.iter().map(|one| one.as_str().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_code_has_its_text() {
+    let bench = Bench::new();
+    for one in all() {
+        let said = bench.ringfence(&["explain", one.code]);
+        assert!(said.starts_with(&format!("{}: ", one.code)) && said.ends_with("exit 0"), "{said}");
+        assert!(said.contains("what to do") && said.contains("what that would also allow"), "{said}");
+    }
+    for family in [Family::Call, Family::Check, Family::Lint, Family::Manifest] {
+        assert!(all().iter().any(|one| one.family == family));
+    }
+    let told: Value =
+        serde_json::from_slice(&bench.run(&["explain", "tool.exec.widened", "--json"], b"").stdout).unwrap();
+    assert_eq!((&told["family"], &told["meaning"]), (&json!("manifest"), &json!("it starts more programs")));
+}
+
+#[test]
+fn a_code_is_told_in_full() {
+    insta::assert_snapshot!(Bench::new().ringfence(&["explain", "path_not_reachable"]), @"
+    PATH_NOT_REACHABLE: the path is not in the granted set
+
+    which rule decides
+      the tool's `fs_reach` and the personality's `fs_reach`, for reading and writing each; below both
+      is the floor of `docs/reference/floor.md`
+
+    what to do
+      add that very path to the list that lacks it; for a path of the floor none is advised: give the
+      tool a copy of what it needs
+
+    what that would also allow
+      a path is itself and everything below it, now and later
+
+    With a record of the call, the same command names the line: `ringfence explain last --store STORE`.
+    exit 0
+    ");
+}
+
+#[test]
+fn what_is_no_code_is_an_error_that_names_the_nearest() {
+    let bench = Bench::new();
+    insta::assert_snapshot!(bench.ringfence(&["explain", "HOST_NOT_ALOWED"]), @"
+    error: `HOST_NOT_ALOWED` is neither a code nor a call that is recorded; the nearest codes are `HOST_NOT_ALLOWED`
+      hint: a call is named by its number in the audit, by `RUN/NUMBER`, by its run or a part of that, or by `last`; codes are in docs/reference/codes.md
+    exit 2
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["explain", "zzzzzzzzzzzzzzzzzzzzzzzzz"]), @"
+    error: `zzzzzzzzzzzzzzzzzzzzzzzzz` is neither a code nor a call that is recorded
+      hint: a call is named by its number in the audit, by `RUN/NUMBER`, by its run or a part of that, or by `last`; codes are in docs/reference/codes.md
+    exit 2
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["explain", "17"]), @"
+    error: the file `[W]/ringfence.db` is not there
+      hint: nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE
+    exit 1
+    ");
+}
+
+#[test]
+fn a_log_without_a_refusal_is_said_to_have_none() {
     let bench = Bench::new().file("junk.jsonl", "not\njson\n").file("empty.jsonl", "");
     assert!(bench.ringfence(&["store", "migrate", "--store", "s.db"]).ends_with("exit 0"));
     insta::assert_snapshot!(bench.ringfence(&["explain", "last", "--store", "s.db"]), @"
