@@ -5,7 +5,6 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ringfence::policy::explain::explain_line;
 use ringfence::{ApprovalError, Code, StoreError};
 use ringfence_store::{DatabaseError, PostgresError, SqliteError};
 
@@ -97,9 +96,9 @@ impl CommandError {
             Self::Approval(ApprovalError::Token) => {
                 Some("the token is what `ringfence approver add` printed, unless it was revoked since")
             }
-            Self::Store(DatabaseError::Sqlite(SqliteError::File { why: ErrorKind::NotFound, .. })) => {
-                Some("name the store with --store STORE or in the variable RINGFENCE_STORE")
-            }
+            Self::Store(DatabaseError::Sqlite(SqliteError::File { why: ErrorKind::NotFound, .. })) => Some(
+                "nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE",
+            ),
             Self::Store(DatabaseError::Sqlite(SqliteError::Older { .. })) => {
                 Some("bring it up to date with `ringfence store migrate`")
             }
@@ -127,11 +126,17 @@ impl CommandError {
         // Writing to a string cannot fail.
         // What a server or a file says is not to drive the terminal.
         let _written = writeln!(report, "error: {}", one_line(&self.to_string()));
-        if let Some(hint) = self.hint() {
-            let _written = writeln!(report, "  hint: {hint}");
-        }
-        if let Self::Approval(error) = self {
-            let _written = writeln!(report, "  {}", explain_line(error.code().as_str()));
+        match (self, self.hint()) {
+            // Without a name the command would look at another file.
+            (Self::Toolbox { path, .. }, _) => {
+                let path = one_line(&path.display().to_string());
+                let _written =
+                    writeln!(report, "  hint: `ringfence check --policy {path}` shows the same list");
+            }
+            (_, Some(hint)) => {
+                let _written = writeln!(report, "  hint: {hint}");
+            }
+            (_, None) => {}
         }
         report
     }
@@ -140,7 +145,10 @@ impl CommandError {
 /// What to do about a file, where nobody who asked for it knows better.
 fn file_hint(verb: &str, kind: ErrorKind) -> Option<&'static str> {
     match kind {
-        ErrorKind::NotFound if verb == "read" => Some("look whether its name and its folder are right"),
+        // What is only looked at needs no folder to be made.
+        ErrorKind::NotFound if verb == "use" || verb.starts_with("read") => {
+            Some("look whether its name and its folder are right")
+        }
         ErrorKind::NotFound => Some("make its folder first"),
         ErrorKind::PermissionDenied => Some("you may not: change who may, or name a place of your own"),
         ErrorKind::AlreadyExists => Some("name another file, or move this one away"),
@@ -151,7 +159,7 @@ fn file_hint(verb: &str, kind: ErrorKind) -> Option<&'static str> {
     }
 }
 
-const fn sqlite_hint(error: &SqliteError) -> Option<&'static str> {
+fn sqlite_hint(error: &SqliteError) -> Option<&'static str> {
     match error {
         SqliteError::Busy { .. } | SqliteError::Locked { .. } => {
             Some("another ringfence uses it: wait for it to end, or name another store")
@@ -169,6 +177,10 @@ const fn sqlite_hint(error: &SqliteError) -> Option<&'static str> {
         ),
         SqliteError::Full { .. } => Some("make room on the disk"),
         SqliteError::Newer { .. } => Some("a newer ringfence made it: use that one"),
+        // What SQLite says of a file that belongs to somebody else.
+        SqliteError::Database { why, .. } if why.contains("unable to open") => {
+            Some("look who may read it and its folder, or name a store of your own with --store STORE")
+        }
         SqliteError::Corrupt { .. } => Some("look with `ringfence store check`, and go back to a backup"),
         _ => None,
     }
@@ -189,5 +201,27 @@ const fn postgres_hint(error: &PostgresError) -> Option<&'static str> {
         PostgresError::Full { .. } => Some("make room on its disk"),
         PostgresError::Tls { .. } => Some("`sslmode` in its address says what is asked of the connection"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_only_read_needs_no_folder() {
+        for verb in ["read", "read the audit file", "use"] {
+            let hint = file_hint(verb, ErrorKind::NotFound);
+            assert_eq!(hint, Some("look whether its name and its folder are right"), "{verb}");
+        }
+        assert_eq!(file_hint("write", ErrorKind::NotFound), Some("make its folder first"));
+    }
+
+    #[test]
+    fn a_store_of_somebody_else_has_a_hint() {
+        let error = |why: &str| SqliteError::Database { path: "/x.db".into(), why: why.to_owned() };
+        let hint = sqlite_hint(&error("Error code 14: unable to open database file"));
+        assert!(hint.is_some_and(|hint| hint.contains("who may read it")));
+        assert_eq!(sqlite_hint(&error("Error code 10: disk I/O error")), None);
     }
 }

@@ -128,7 +128,7 @@ pub fn main(components: Option<&'static dyn ComponentEngine>) -> ExitCode {
         Command::Clean(args) => commands::clean::run(&args, &mut out),
         Command::Completions(args) => commands::completions::run(&args, &mut out),
         Command::Component(args) => commands::component::run(&args, &mut out),
-        Command::Demo(args) => commands::demo::run(&args, &mut out),
+        Command::Demo(args) => commands::demo::run(&args, &place, &mut out),
         Command::Doctor(args) => commands::doctor::run(&args, &place, &mut out),
         Command::Explain(args) => commands::explain::run(&args, &place, &mut out),
         Command::Gateway(args) => commands::gateway::run(&args, &place, &mut out),

@@ -3,6 +3,7 @@
 mod problem;
 mod registry;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use ringfence::audit::VerifierKey;
@@ -83,10 +84,7 @@ impl Place {
 
     /// Reads the toolbox and finds everything that is wrong with it.
     pub(crate) fn load(&self) -> Result<Loaded, CommandError> {
-        let text = read_text(
-            &self.policy,
-            Some("write one with `ringfence init`, name another with --policy FILE, or try `ringfence demo`"),
-        )?;
+        let text = read_text(&self.policy, None).map_err(with_advice)?;
         Ok(self.read(&text))
     }
 
@@ -293,6 +291,23 @@ fn schema_gaps(declaration: &Declaration) -> Vec<Gap> {
             fix: format!("correct the `{field}` schema"),
         })
         .collect()
+}
+
+/// Says what to do where a toolbox cannot be read.
+fn with_advice(error: CommandError) -> CommandError {
+    let (verb, path, error) = match error {
+        CommandError::File { verb, path, error, .. } => (verb, path, error),
+        other => return other,
+    };
+    let hint = match error.kind() {
+        ErrorKind::NotFound => {
+            "write one with `ringfence init`, name another with --policy FILE, or try `ringfence demo`"
+        }
+        ErrorKind::PermissionDenied => "change who may read it, or name another with --policy FILE",
+        // It is there, and is something else than a toolbox.
+        _ => "name a toolbox in TOML or JSON with --policy FILE",
+    };
+    CommandError::File { verb, path, error, hint: Some(hint) }
 }
 
 /// Reads a schema file of a toolbox.

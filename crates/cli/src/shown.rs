@@ -4,6 +4,8 @@
 //! INVARIANT: nothing is taken out, since whoever agrees to a call must see all of it. What is not plain is spelled out as an
 //! escape, and nothing here returns a control character other than a line break between the lines of [`json_lines`].
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 /// How much of a foreign text a cell of a table shows.
@@ -52,6 +54,38 @@ fn escaped(json: &str) -> String {
     text
 }
 
+/// A word as a shell takes it, on one line and without a character that a terminal would obey.
+pub(crate) fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else if word.chars().all(is_plain) {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    } else {
+        in_octal(word)
+    }
+}
+
+/// The same with `$'…'`. Bytes are written in octal, which every shell that knows this quoting reads the same in every locale.
+fn in_octal(word: &str) -> String {
+    let mut text = String::from("$'");
+    for c in word.chars() {
+        match c {
+            '\n' => text.push_str(r"\n"),
+            '\t' => text.push_str(r"\t"),
+            '\\' | '\'' => text.extend(['\\', c]),
+            c if is_plain(c) => text.push(c),
+            c => {
+                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                    let _written = write!(text, "\\{byte:03o}");
+                }
+            }
+        }
+    }
+    text.push('\'');
+    text
+}
+
 /// Says whether a character takes its place on a line and nothing else. Letters that only look like others are letters.
 fn is_plain(c: char) -> bool {
     c == ' ' || c.is_ascii_graphic() || (!c.is_ascii() && c.is_alphanumeric())
@@ -90,5 +124,23 @@ mod tests {
             assert!(!text.contains(['\u{202e}', '\u{9b}', '\u{7f}', '🦀']), "{text}");
         }
         assert!(!json_line(&value).contains('\n'));
+    }
+
+    #[test]
+    fn quotes_for_a_shell() {
+        for (word, quoted) in [("a-b/c", "a-b/c"), ("", "''"), ("it's", r"'it'\''s'"), ("$x", "'$x'")] {
+            assert_eq!(shell_word(word), quoted);
+        }
+        #[rustfmt::skip]
+        let cases = [
+            ("print(1)\nprint('\\2')",  r"$'print(1)\nprint(\'\\2\')'"),
+            ("a\tb\u{1b}[31m7",         r"$'a\tb\033[31m7'"),
+            ("a\u{2028}é",              r"$'a\342\200\250é'"),
+            ("é ü",                     "'é ü'"),
+        ];
+        for (word, quoted) in cases {
+            assert_eq!(shell_word(word), quoted);
+            assert_eq!(one_line(quoted), quoted);
+        }
     }
 }

@@ -65,7 +65,7 @@ pub use limit::{LimitError, Limits, Size, Span};
 pub use name_set::{
     Binary, BinarySet, NameError, NameKind, NamePattern, NameSet, SecretRef, SecretSet, Variable, VariableSet,
 };
-pub use network::{NetworkCeiling, NetworkGrant, OnUnknown, Private};
+pub use network::{NetworkCeiling, NetworkGrant, OnUnknown, Private, is_metadata};
 pub use path::{
     Direction, Floor, FloorEntry, FloorKind, FsCeiling, FsGrant, FsReach, Jail, PathError, PathPattern,
     PathReach, PathSet, Variables, normalise,

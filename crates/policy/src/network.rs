@@ -6,6 +6,7 @@
 mod private;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
@@ -215,6 +216,7 @@ impl NetworkGrant {
         let refusal = refusal(format!("{asked} is not in the declared allowedHosts"));
         let list = "to the tool's `allowedHosts` and to the personality's `network.allow`";
         Err(match &target.host {
+            host if is_metadata(host) => refusal.hint(unadvised(host)),
             Host::Address(address) if classify(*address) != AddressClass::Public => {
                 let class = classify(*address);
                 refusal.hint(format!("`{asked}` is {class}, which `*` leaves out; add it literally {list}"))
@@ -262,8 +264,29 @@ fn below_the_floor(host: &Host, address: IpAddr, class: &str) -> Refusal {
         Host::Address(_) => format!("{address} is {class}"),
         Host::Name(name) => format!("{name} resolves to {address}, {class}"),
     };
-    refusal(format!("{what}, and the personality's `private` does not list it"))
-        .hint(format!("add `{host}`, `{address}` or its range to the personality's `network.private`"))
+    let refusal = refusal(format!("{what}, and the personality's `private` does not list it"));
+    if is_metadata(host) || is_metadata(&Host::Address(address)) {
+        return refusal.hint(unadvised(&address));
+    }
+    refusal.hint(format!("add `{host}`, `{address}` or its range to the personality's `network.private`"))
+}
+
+/// Names under which clouds answer with the credentials of the machine.
+const METADATA: &[&str] =
+    &["metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"];
+
+/// Tells whether a cloud may answer there with the credentials of the machine, so that nobody is advised to let a tool reach it.
+pub fn is_metadata(host: &Host) -> bool {
+    match host {
+        Host::Address(address) => {
+            matches!(classify(*address), AddressClass::LinkLocal | AddressClass::Metadata)
+        }
+        Host::Name(name) => METADATA.contains(&name.to_string().as_str()),
+    }
+}
+
+fn unadvised(what: &dyn fmt::Display) -> String {
+    format!("no change is advised: at `{what}` clouds hand out the credentials of this machine")
 }
 
 fn refusal(message: String) -> Refusal {

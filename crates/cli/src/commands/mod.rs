@@ -22,6 +22,7 @@ pub(crate) mod lint;
 pub(crate) mod man;
 pub(crate) mod manifest;
 pub(crate) mod pins;
+mod refusal;
 pub(crate) mod run;
 pub(crate) mod scan;
 pub(crate) mod schema;

@@ -219,3 +219,24 @@ fn asks_about_tools_of_the_toolbox() {
     exit 0
     "#);
 }
+
+#[test]
+fn a_policy_that_cannot_be_used_is_an_error_and_no_answer() {
+    let bench = Bench::new().file("broken.toml", "[personality]\nnetwrok = {}\n");
+    let declared = "{\"id\": 1, \"declare\": {}, \"want\": {\"args\": 1}}\n";
+    let named = "{\"id\": 2, \"tool\": \"read\", \"want\": {\"args\": {}}}\n";
+    // A policy that is named is needed, whatever is asked.
+    for (policy, exit) in [("broken.toml", "exit 4"), ("missing.toml", "exit 1")] {
+        for input in ["", declared, named] {
+            let said = bench.ringfence_with(&["ask", "--policy", policy], input.as_bytes());
+            assert!(said.contains("error: ") && said.contains("  hint: ") && said.ends_with(exit), "{said}");
+            assert!(!said.contains("decision"), "{said}");
+        }
+    }
+    // Another is needed only by a question about one of its tools.
+    let said = ask(&bench, declared);
+    assert!(said.contains("\"decision\":\"allow\"") && said.ends_with("exit 0"), "{said}");
+    let said = ask(&bench, &format!("{declared}{named}{declared}"));
+    assert_eq!(said.matches("decision").count(), 1, "{said}");
+    assert!(said.contains("error: cannot read `ringfence.toml`") && said.ends_with("exit 1"), "{said}");
+}

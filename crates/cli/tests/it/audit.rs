@@ -96,8 +96,8 @@ fn a_log_is_read_signed_verified_and_proven() {
 fn what_cannot_be_done_is_said() {
     let (bench, key) = logged();
     insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "no.db", "tail"]), @"
-    error: the file `[W]/no.db` cannot be used: entity not found
-      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    error: the file `[W]/no.db` is not there
+      hint: nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE
     exit 1
     ");
     insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "ringfence.toml", "tail"]), @"
@@ -203,8 +203,8 @@ fn raw_outputs_are_forgotten_and_the_log_stays_intact() {
     exit 2
     ");
     insta::assert_snapshot!(bench.ringfence(&["audit", "--store", "typo.db", "forget-raw", "--older-than", "1d"]), @"
-    error: the file `[W]/typo.db` cannot be used: entity not found
-      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    error: the file `[W]/typo.db` is not there
+      hint: nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE
     exit 1
     ");
     assert!(!bench.path().join("typo.db").exists());
@@ -234,8 +234,8 @@ fn the_variable_names_the_store_and_the_flag_wins() {
     assert_eq!(tail("log.db", &[]), 5);
     assert_eq!(tail("no.db", &["--store", "log.db"]), 5);
     insta::assert_snapshot!(bench.ringfence_in(&[("RINGFENCE_STORE", "")], &["audit", "tail"]), @"
-    error: the file `[W]/ringfence.db` cannot be used: entity not found
-      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    error: the file `[W]/ringfence.db` is not there
+      hint: nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE
     exit 1
     ");
     let read = ["call", "read", r#"{"path": "notes/today.txt"}"#];

@@ -83,12 +83,20 @@ fn files_that_are_not_files() {
       hint: write one with `ringfence init`, name another with --policy FILE, or try `ringfence demo`
     exit 1
     error: cannot read `dir`: it is not a regular file
-      hint: write one with `ringfence init`, name another with --policy FILE, or try `ringfence demo`
+      hint: name a toolbox in TOML or JSON with --policy FILE
     exit 1
     error: cannot read `latin.toml`: it is not UTF-8 at byte 6
-      hint: write one with `ringfence init`, name another with --policy FILE, or try `ringfence demo`
+      hint: name a toolbox in TOML or JSON with --policy FILE
     exit 1
     ");
+}
+
+#[test]
+fn the_list_of_problems_is_shown_again_by_a_command_that_names_the_file() {
+    let bench = Bench::new().file("broken.toml", "[personality]\nnetwrok = {}\n");
+    let said = bench.ringfence(&["--policy", "broken.toml", "tools"]);
+    let hint = "hint: `ringfence check --policy broken.toml` shows the same list";
+    assert!(said.contains(hint) && said.ends_with("exit 4"), "{said}");
 }
 
 #[test]

@@ -128,10 +128,28 @@ fn what_is_no_code_is_an_error_that_names_the_nearest() {
     exit 2
     ");
     insta::assert_snapshot!(bench.ringfence(&["explain", "17"]), @"
-    error: the file `[W]/ringfence.db` cannot be used: entity not found
-      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    error: the file `[W]/ringfence.db` is not there
+      hint: nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE
     exit 1
     ");
+}
+
+#[test]
+fn a_log_without_a_refusal_is_said_to_have_none() {
+    let bench = Bench::new().file("junk.jsonl", "not\njson\n").file("empty.jsonl", "");
+    assert!(bench.ringfence(&["store", "migrate", "--store", "s.db"]).ends_with("exit 0"));
+    insta::assert_snapshot!(bench.ringfence(&["explain", "last", "--store", "s.db"]), @"
+    error: no call is recorded there that was refused or failed
+      hint: `ringfence audit tail` lists what is recorded in a store
+    exit 2
+    ");
+    for file in ["junk.jsonl", "empty.jsonl"] {
+        let said = bench.ringfence(&["explain", "last", "--audit", file]);
+        assert!(said.starts_with(&format!("error: `{file}` holds no record of a call\n")), "{said}");
+        assert!(said.contains("hint: give the file that `ringfence call --audit FILE` wrote"), "{said}");
+    }
+    let said = bench.ringfence(&["explain", "last", "--audit", "absent.jsonl"]);
+    assert!(said.contains("hint: look whether its name and its folder are right"), "{said}");
 }
 
 const FILES: &str = r#"
@@ -362,10 +380,25 @@ fn a_route_a_constraint_a_toolset_and_a_limit_are_changed() {
 tools = ["pay", "late", "quarantined", "slow"]
 fs_reach = { read = ["${workspace}"] }
 limits = { wall = "2s" }
+approvals = { tools = { wire = "dual" } }
 
 [[tool]]
 name = "pay"
 description = "Pay an invoice"
+builtin = "read_file"
+class = "financial"
+capabilities = { fs_reach = { read = "from-personality" } }
+
+[[tool]]
+name = "refund"
+description = "Pay an invoice back"
+builtin = "read_file"
+class = "financial"
+capabilities = { fs_reach = { read = "from-personality" } }
+
+[[tool]]
+name = "wire"
+description = "Wire money abroad"
 builtin = "read_file"
 class = "financial"
 capabilities = { fs_reach = { read = "from-personality" } }
@@ -404,6 +437,9 @@ capabilities = { fs_reach = { read = "from-personality" } }
     let notes = r#"{"path": "notes.txt"}"#;
     let told = assert_change_helps(&bench, "pay", notes, "APPROVAL_REQUIRED", "personality");
     assert!(also(&told).contains("any call of class `financial` without a person"), "{told:#}");
+    // What two people must agree to by its own route, they still must.
+    let kept = "which is also `refund` now (not `wire`: `approvals.tools` asks more there)";
+    assert!(also(&told).contains(kept), "{told:#}");
     assert!(told["instead"][0].as_str().unwrap().contains("ringfence approvals approve"), "{told:#}");
     assert_change_helps(&bench, "late", notes, "CONSTRAINT_VIOLATED", "declaration");
     assert_change_helps(&bench, "quarantined", notes, "CONSTRAINT_VIOLATED", "declaration");
@@ -502,7 +538,7 @@ capabilities = { fs_reach = { read = "from-personality", write = "from-personali
         ("PATH_NOT_REACHABLE", "read",   "[W]/promised",         "PATH_NOT_REACHABLE: read not permitted for [W]/promised",           "example 0 should be refused"),
         ("HOST_NOT_ALLOWED",   "host",   "169.254.169.254",      "HOST_NOT_ALLOWED: no",                                              "credentials of this machine"),
         ("TOOL_QUARANTINED",   "",       "",                     "TOOL_QUARANTINED: the definition of `t` looks hostile: x",          "ringfence pins diff t"),
-        ("TOOL_QUARANTINED",   "",       "",                     "TOOL_QUARANTINED: `t` may do more than was accepted: x",            "ringfence manifest diff"),
+        ("TOOL_QUARANTINED",   "",       "",                     "TOOL_QUARANTINED: `t` may do more than was accepted: x",            "`ringfence manifest verify` shows"),
         ("OUTCOME_UNKNOWN",    "",       "",                     "OUTCOME_UNKNOWN: the call with idempotency key `k7` may or may not", "ringfence idempotency settle k7"),
         ("APPROVAL_DENIED",    "",       "",                     "APPROVAL_DENIED: no",                                               "ask whoever refused"),
     ];

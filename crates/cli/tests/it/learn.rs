@@ -360,7 +360,75 @@ fn a_second_round_keeps_what_the_first_granted() {
       hint: name another file, or widen this one with --from FILE --out FILE
     exit 2
     ");
-    assert_eq!(bench.read("one.toml").replace("b.txt", ""), two.replace("b.txt", ""));
+    let without_notes = |text: &str| {
+        let lines = text.lines().filter(|line| !line.starts_with("# The command was "));
+        lines.collect::<Vec<_>>().join("\n").replace("b.txt", "")
+    };
+    assert_eq!(without_notes(&bench.read("one.toml")), without_notes(&two));
+}
+
+#[test]
+fn a_round_with_another_command_writes_that_command() {
+    let bench = Bench::new().file("a.txt", "a").file("b.txt", "b");
+    let told = bench.ringfence(&["learn", "--out", "one.toml", "--", "cat", "a.txt"]);
+    assert!(told.ends_with("exit 0"), "{told}");
+    let told = bench.ringfence(&["learn", "--from", "one.toml", "--out", "one.toml", "--", "wc", "b.txt"]);
+    assert!(told.ends_with("exit 0"), "{told}");
+    let written = bench.read("one.toml");
+    assert!(written.contains("name = \"wc\""), "{written}");
+    assert!(written.contains("command = [\"wc\", \"${workspace}/b.txt\"]"), "{written}");
+    assert!(written.contains("allowedBinaries = [\"wc\", \"cat\"]"), "{written}");
+    let flags = lines(&told, "the same as flags:").join("");
+    assert!(flags.contains("--exec cat") && !flags.contains("--exec wc"), "{flags}");
+    let said =
+        "ringfence: The command was `cat '${workspace}/a.txt'` in `one.toml`; it is now that of this run";
+    assert!(told.contains(said), "{told}");
+}
+
+#[test]
+fn what_somebody_wrote_is_never_lost() {
+    let bench = Bench::new().file("a.txt", "a");
+    let learn = ["learn", "--out", "one.toml", "--", "cat", "a.txt"];
+    assert!(bench.ringfence(&learn).ends_with("exit 0"));
+    let before = format!("{}\n# mine\n", bench.read("one.toml"));
+    std::fs::write(bench.path().join("one.toml"), &before).unwrap();
+    let widen = ["learn", "--from", "one.toml", "--out", "one.toml", "--", "cat", "a.txt"];
+    let told = bench.ringfence(&widen);
+    assert!(told.contains("wrote one.toml; what it said before is in one.toml.bak-ringfence"), "{told}");
+    assert_eq!(bench.read("one.toml.bak-ringfence"), before);
+
+    let tool = "[[tool]]\nname = \"other\"\ndescription = \"Print what comes in\"\ncommand = [\"cat\"]\noutput = { type = \"string\" }\n\
+        input = { type = \"object\" }\ncapabilities = { process = { allowedBinaries = [\"cat\"] } }\n";
+    let both = bench.read("one.toml").replace("[[tool]]", &format!("{tool}\n[[tool]]"));
+    let both =
+        both.replace("id = \"learnt-cat\"", "id = \"mine\"\napprovals = { tools = { cat = \"dual\" } }");
+    for (file, lost) in [
+        (both.clone(), "`personality.approvals`, 2 entries of `[[tool]]`"),
+        (bench.read("one.toml").replace("[[tool]]", "[[tool]]\nlimits = { wall = \"5s\" }"), "`tool.limits`"),
+    ] {
+        std::fs::write(bench.path().join("one.toml"), &file).unwrap();
+        let told = bench.ringfence(&widen);
+        assert!(told.contains("`one.toml` holds what `learn` does not write and would lose: "), "{told}");
+        assert!(told.contains(lost) && told.ends_with("exit 2"), "{told}");
+        assert!(told.contains("hint: write to another file with --out FILE, and merge"), "{told}");
+        assert_eq!(bench.read("one.toml"), file);
+    }
+    // To another file it may go, which says what it has not.
+    std::fs::write(bench.path().join("one.toml"), &both).unwrap();
+    let told = bench.ringfence(&["learn", "--from", "one.toml", "--out", "two.toml", "--", "cat", "a.txt"]);
+    assert!(told.ends_with("exit 0"), "{told}");
+    assert!(
+        bench.read("two.toml").contains("# Not taken over from `one.toml`: `personality.approvals`"),
+        "{told}"
+    );
+}
+
+#[test]
+fn the_flags_can_be_pasted_whatever_the_arguments_hold() {
+    let bench = Bench::new();
+    let told = bench.ringfence(&["learn", "--", "printf", "one\ntwo\u{1b}it's\n"]);
+    let flags = lines(&told, "the same as flags:").join("");
+    assert!(flags.ends_with(r"-- printf $'one\ntwo\033it\'s\n'"), "{flags}");
 }
 
 #[test]
@@ -379,6 +447,8 @@ fn a_command_that_fails_is_said_to_have() {
     assert!(told.contains("# The command ended with 7") && told.ends_with("exit 1"), "{told}");
     insta::assert_snapshot!(bench.ringfence(&["learn", "--", "no-such-program"]), @"
     refused: BINARY_NOT_ALLOWED: `no-such-program` cannot be started: no program of this name is found, and it is not an absolute path
+      hint: install it, or write its whole path
+      why: ringfence explain BINARY_NOT_ALLOWED
     exit 3
     ");
     let told = bench.ringfence_in(&[("HOME", bench.path().to_str().unwrap())], &["learn", "--", "true"]);

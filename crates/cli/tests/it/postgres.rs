@@ -112,8 +112,8 @@ fn a_file_is_copied_with_everything_in_it() {
     exit 2
     ");
     insta::assert_snapshot!(copy(&["missing.db"]), @"
-    error: the file `[W]/missing.db` cannot be used: entity not found
-      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    error: the file `[W]/missing.db` is not there
+      hint: nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE
     exit 1
     ");
     insta::assert_snapshot!(copy(&["office.db"]), @"

@@ -9,8 +9,8 @@ fn a_store_is_made_checked_and_backed_up() {
     let bench = Bench::new();
     let store = |arguments: &[&str]| bench.ringfence(&[&["store", "--store", "log.db"], arguments].concat());
     insta::assert_snapshot!(store(&["check"]), @"
-    error: the file `[W]/log.db` cannot be used: entity not found
-      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    error: the file `[W]/log.db` is not there
+      hint: nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE
     exit 1
     ");
     insta::assert_snapshot!(store(&["migrate"]), @"
@@ -103,17 +103,17 @@ fn what_is_not_our_store_is_refused() {
     error: the database `[W]/newer.db` has version 99, and this program knows versions up to [KNOWN]
       hint: a newer ringfence made it: use that one
     exit 1
-    error: the file `[W]/none.db` cannot be used: entity not found
-      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    error: the file `[W]/none.db` is not there
+      hint: nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE
     exit 1
-    error: the file `[W]/none.db` cannot be used: entity not found
-      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    error: the file `[W]/none.db` is not there
+      hint: nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE
     exit 1
-    error: the file `[W]/none.db` cannot be used: entity not found
-      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    error: the file `[W]/none.db` is not there
+      hint: nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE
     exit 1
-    error: the file `[W]/none.db` cannot be used: entity not found
-      hint: name the store with --store STORE or in the variable RINGFENCE_STORE
+    error: the file `[W]/none.db` is not there
+      hint: nothing has made this store yet: `ringfence approver add`, `ringfence call --store` or `ringfence store migrate` makes one; another is named with --store STORE or in the variable RINGFENCE_STORE
     exit 1
     ");
 }

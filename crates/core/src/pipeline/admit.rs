@@ -217,11 +217,13 @@ impl Desk<'_> {
         arguments: &mut Arc<Value>,
         stages: &mut Stages,
     ) -> Result<Option<Arc<CleanOutput>>, Refusal> {
+        // Whose arguments they are: a fault in an approver's is not to be blamed on whoever called.
+        let mut whose: fn(Refusal) -> Refusal = std::convert::identity;
         for _ in 0..MOST_CHANGES {
             stages.judge(Stage::Schema);
-            shaped(registered, arguments)?;
+            shaped(registered, arguments).map_err(whose)?;
             stages.judge(Stage::Arguments);
-            self.gate(registered, fit, arguments)?;
+            self.gate(registered, fit, arguments).map_err(whose)?;
             match fit.decision {
                 Decision::Allow => return Ok(None),
                 Decision::Forbid => return Err(denied(registered)),
@@ -233,7 +235,10 @@ impl Desk<'_> {
             }
             match self.ask(call, registered, fit.decision, arguments).await? {
                 Answer::Agreed => return Ok(None),
-                Answer::Changed(changed) => *arguments = Arc::new(changed),
+                Answer::Changed(changed) => {
+                    *arguments = Arc::new(changed);
+                    whose = of_approver;
+                }
             }
         }
         let message = format!("the arguments were changed {MOST_CHANGES} times");
@@ -332,6 +337,15 @@ impl Desk<'_> {
         let name = &registered.declaration().name;
         Err(Refusal::new(Code::NotAvailable, format!("Tool {name} says that it cannot work here")))
     }
+}
+
+/// Says that not the call's own arguments were refused, but those that an approver put in their place.
+fn of_approver(refusal: Refusal) -> Refusal {
+    let Refusal { code, message, .. } = refusal;
+    let message = format!("the arguments that an approver gave instead of the call's are refused: {message}");
+    Refusal::new(code, message).hint(
+        "the call itself is not at fault: make it in another run, and have somebody agree to it as it is or with arguments that fit",
+    )
 }
 
 /// Judges the size and the schema of arguments.

@@ -3,8 +3,8 @@
 use super::Text;
 use crate::manifest::diff::ChangeCode;
 
-const VERIFY: &str = "the manifest that somebody accepted, beside the toolbox as it is now; `ringfence manifest diff` shows both sides";
-const ACCEPT: &str = "read the change with `ringfence manifest diff`; then take it back in the toolbox, or have somebody run `ringfence manifest accept`";
+const VERIFY: &str = "the manifest that somebody accepted, beside the toolbox as it is now; `ringfence manifest verify` shows how they differ";
+const ACCEPT: &str = "read the change with `ringfence manifest verify`; then take it back in the toolbox, or have somebody run `ringfence manifest accept`";
 const LET_BE: &str =
     "nothing has to be done: `ringfence manifest accept` makes the accepted manifest say so too";
 

@@ -155,6 +155,16 @@ fn refusals_say_what_would_permit_them() {
         "db.acme.io resolves to 169.254.169.254, a link-local address, \
          and the personality's `private` does not list it"
     );
+    // Whoever reads a hint follows it: none leads to the credentials of the machine.
+    for authority in ["169.254.169.254:80", "168.63.129.16:80", "metadata.google.internal:80"] {
+        let hint = judge(authority).hint.unwrap();
+        assert!(hint.starts_with("no change is advised: at `") && !hint.contains("add"), "{hint}");
+    }
+    let hint = address.hint.unwrap();
+    assert_eq!(
+        hint,
+        "no change is advised: at `169.254.169.254` clouds hand out the credentials of this machine"
+    );
 }
 
 #[test]

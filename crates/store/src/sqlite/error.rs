@@ -54,7 +54,7 @@ pub enum SqliteError {
         path: PathBuf,
     },
     /// The operating system refused.
-    #[error("the file `{}` cannot be used: {why}", path.display())]
+    #[error("the file `{}` {}", path.display(), refused(*why))]
     File {
         /// The file.
         path: PathBuf,
@@ -171,6 +171,14 @@ impl SqliteError {
             ErrorKind::StorageFull => Self::Full { path: path.to_owned() },
             why => Self::File { path: path.to_owned(), why },
         }
+    }
+}
+
+/// Says what the operating system did, in words for the file.
+fn refused(why: ErrorKind) -> String {
+    match why {
+        ErrorKind::NotFound => "is not there".to_owned(),
+        why => format!("cannot be used: {why}"),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::desk::judge_reach;
 
 impl Desk<'_> {
     /// Judges a question.
-    pub(super) fn judge(&mut self, question: Question) -> Result<(), Refusal> {
+    pub(super) fn judge(&self, question: Question) -> Result<(), Refusal> {
         let expanded =
             question.personality.map(|personality| personality.expand(&self.variables)).transpose();
         let inline = expanded.map_err(|error| invalid(format!("personality: {error}")))?;
@@ -52,14 +52,8 @@ impl Desk<'_> {
         }
     }
 
-    fn named(&mut self, name: &str, personality: Option<Personality>) -> Result<Judged, Refusal> {
-        let place = self.place;
-        let loaded = self.toolbox.get_or_insert_with(|| {
-            let sound = place.load().and_then(super::Loaded::sound);
-            let sound = sound.map(|loaded| (loaded, HostFiles::new()));
-            sound.map_err(|error| error.report().lines().collect::<Vec<_>>().join(" "))
-        });
-        let (loaded, files) = loaded.as_ref().map_err(|error| invalid(error.clone()))?;
+    fn named(&self, name: &str, personality: Option<Personality>) -> Result<Judged, Refusal> {
+        let (loaded, files) = self.toolbox.as_ref().ok_or_else(|| invalid("there is no toolbox"))?;
         let personality = personality.unwrap_or_else(|| loaded.personality.clone());
         let tool = loaded.declarations.iter().find(|tool| tool.name.as_str() == name);
         let tool =

@@ -32,12 +32,16 @@ pub(crate) struct AskArgs {}
 struct Desk<'a> {
     place: &'a Place,
     variables: Variables,
-    /// The toolbox, read when the first question needs it, and the roots as they were then.
-    toolbox: Option<Result<(Loaded, HostFiles), String>>,
+    /// The toolbox, and the roots as they were when it was read.
+    toolbox: Option<(Loaded, HostFiles)>,
 }
 
 pub(crate) fn run(_args: &AskArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
     let mut desk = Desk { place, variables: place.variables(), toolbox: None };
+    // Who names a policy is told before any answer that it cannot be used. Another is read when the first question needs it.
+    if place.is_named {
+        desk.load()?;
+    }
     let mut input = BufReader::with_capacity(1 << 16, std::io::stdin().lock());
     let mut out = BufWriter::new(out);
     let mut denied = BTreeSet::new();
@@ -45,7 +49,7 @@ pub(crate) fn run(_args: &AskArgs, place: &Place, out: &mut dyn Write) -> Result
         message: format!("cannot read standard input: {error}"),
         hint: None,
     })? {
-        if let Some(answer) = answer(&mut desk, line) {
+        if let Some(answer) = answer(&mut desk, line)? {
             denied.extend(answer.get("code").and_then(Value::as_str).map(str::to_owned));
             serde_json::to_writer(&mut out, &answer).map_err(std::io::Error::from)?;
             out.write_all(b"\n")?;
@@ -63,18 +67,31 @@ pub(crate) fn run(_args: &AskArgs, place: &Place, out: &mut dyn Write) -> Result
     Ok(Exit::Done)
 }
 
-/// Answers one line; blank lines have no answer.
-fn answer(desk: &mut Desk<'_>, line: line::Line) -> Option<Value> {
+impl Desk<'_> {
+    /// Reads the toolbox, unless that is done.
+    fn load(&mut self) -> Result<(), CommandError> {
+        if self.toolbox.is_none() {
+            self.toolbox = Some((self.place.load()?.sound()?, HostFiles::new()));
+        }
+        Ok(())
+    }
+}
+
+/// Answers one line; blank lines have no answer. Without a toolbox that can be used, nothing is said of its tools.
+fn answer(desk: &mut Desk<'_>, line: line::Line) -> Result<Option<Value>, CommandError> {
     let (id, verdict) = match line {
-        line::Line::Blank => return None,
+        line::Line::Blank => return Ok(None),
         line::Line::Malformed { id, message } => (id, Err(invalid(message))),
         line::Line::Question(value) => {
             let id = value.get("id").cloned().unwrap_or(Value::Null);
-            let verdict = question::Question::read(value).and_then(|question| desk.judge(question));
-            (id, verdict)
+            let question = question::Question::read(value);
+            if let Ok(question::Question { subject: question::Subject::Named(_), .. }) = &question {
+                desk.load()?;
+            }
+            (id, question.and_then(|question| desk.judge(question)))
         }
     };
-    Some(match verdict {
+    Ok(Some(match verdict {
         Ok(()) => json!({"id": id, "decision": "allow", "code": null, "message": "allowed"}),
         Err(refusal) => {
             let mut answer = json!({"id": id, "decision": "deny", "code": refusal.code.as_str(), "message": refusal.message});
@@ -83,7 +100,7 @@ fn answer(desk: &mut Desk<'_>, line: line::Line) -> Option<Value> {
             }
             answer
         }
-    })
+    }))
 }
 
 /// A question that cannot be understood is a deny.

@@ -10,7 +10,7 @@ use ringfence_store::{Database, Filter};
 
 use super::{AskedBy, CallArgs};
 use crate::load::Place;
-use crate::shown::one_line;
+use crate::shown::shell_word as quoted;
 use crate::store::StoreName;
 
 /// Returns the command lines that show and approve the request, and the one that calls again.
@@ -132,49 +132,4 @@ fn again(args: &CallArgs, place: &Place, run: &str, store: &str) -> String {
     flag("wait", args.wait.map(|wait| wait.to_string()).as_deref());
     let _written = write!(line, " {} {}", quoted(&args.tool), quoted(&args.arguments));
     line
-}
-
-/// Quotes a word for a shell, where it needs it.
-fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) {
-        return word.to_owned();
-    }
-    // What could drive the terminal is spelled out, in the way of bash and zsh.
-    if one_line(word) != word {
-        return format!("$'{}'", word.chars().map(spelled_out).collect::<String>());
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// Returns a character as it stands between `$'` and `'`.
-fn spelled_out(c: char) -> String {
-    match c {
-        '\'' | '\\' => format!("\\{c}"),
-        c if one_line(c.encode_utf8(&mut [0; 4])).chars().count() == 1 => c.to_string(),
-        c => format!("\\U{:08x}", u32::from(c)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_read_them() {
-        #[rustfmt::skip]
-        let cases = [
-            ("pay",            "pay"),
-            ("",               "''"),
-            ("a b",            "'a b'"),
-            ("$(id)",          "'$(id)'"),
-            ("it's",           r"'it'\''s'"),
-            (r#"{"a": 1}"#,    r#"'{"a": 1}'"#),
-            ("a\u{1b}'b",      r"$'a\U0000001b\'b'"),
-            ("\u{202e}é",      r"$'\U0000202eé'"),
-        ];
-        for (word, expected) in cases {
-            assert_eq!(quoted(word), expected);
-        }
-    }
 }

@@ -17,6 +17,7 @@ use self::stage::{Played, Stage};
 use self::told::{Told, Totals};
 use crate::error::{CommandError, Exit};
 use crate::interrupt::first_signal;
+use crate::load::Place;
 use crate::serving::DemoConsole;
 use crate::shown::json_line;
 
@@ -50,7 +51,15 @@ pub(crate) struct DemoArgs {
     dying: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &DemoArgs, out: &mut dyn Write) -> Result<Exit, CommandError> {
+pub(crate) fn run(args: &DemoArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    if place.is_named || place.workspace.is_some() {
+        return Err(CommandError::Input {
+            message: "the demo has a policy and a workspace of its own, and takes no other".to_owned(),
+            hint: Some(
+                "leave --policy and --workspace out; `ringfence demo --policy-text` prints a policy to start from",
+            ),
+        });
+    }
     if args.policy_text {
         write!(out, "{POLICY}")?;
         return Ok(Exit::Done);
@@ -96,19 +105,22 @@ async fn play(args: &DemoArgs, scene: &Scene, out: &mut dyn Write) -> Result<Exi
         writeln!(out, "{surprises} calls came out otherwise than they should: please report this.")?;
         return Ok(Exit::Failed);
     }
-    let console = DemoConsole::start(&stage.store, &stage.place, &stage.live).await?;
     let own = own_name();
     let stays = args.stay || (live.is_watched && !args.leave);
-    if stays {
+    let console = if stays {
+        let console = DemoConsole::start(&stage.store, &stage.place, &stage.live).await?;
         writeln!(out, "\nThe console, where people see this and decide: {}", console.link)?;
+        writeln!(out, "The link lets you in once; from then on the console is at {}", console.url)?;
+        Some(console)
     } else {
-        writeln!(out, "\nThe console is at {}; `{own} demo --stay` keeps it open.", console.url)?;
-    }
+        writeln!(out, "\n`{own} demo --stay` opens the console, where people see this and decide.")?;
+        None
+    };
     writeln!(out, "\nTo try next:")?;
     writeln!(out, "  {own} explain PATH_NOT_REACHABLE    what a refusal means, and what to do")?;
     writeln!(out, "  {own} run --read . -- ls -la        one command, with one folder and nothing else")?;
     writeln!(out, "  {own} init                          fence a tool of your own")?;
-    if stays {
+    if let Some(console) = console {
         writeln!(
             out,
             "\nThe files of this demo are in {}. Ctrl-C ends it and removes them.",
@@ -116,8 +128,8 @@ async fn play(args: &DemoArgs, scene: &Scene, out: &mut dyn Write) -> Result<Exi
         )?;
         out.flush()?;
         first_signal().await.map_err(CommandError::Start)?;
+        console.stop().await;
     }
-    console.stop().await;
     Ok(Exit::Done)
 }
 

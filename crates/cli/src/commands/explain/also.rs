@@ -15,7 +15,7 @@ const MOST: usize = 8;
 /// Says what other tools and servers gain.
 pub(super) fn others(now: &Policy<'_>, then: &Policy<'_>, tool: &str) -> Vec<String> {
     let (Some(old), Some(new)) = (manifest(now), manifest(then)) else {
-        return vec!["what other tools gain could not be told: `ringfence manifest diff` does, once the change is made".to_owned()];
+        return vec!["what other tools gain could not be told: `ringfence manifest verify` does, once the change is made".to_owned()];
     };
     let own = now.subject(tool).map(|own| own.owner());
     let mut gained = Vec::new();
@@ -39,8 +39,9 @@ pub(super) fn others(now: &Policy<'_>, then: &Policy<'_>, tool: &str) -> Vec<Str
     let more = gained.len().saturating_sub(MOST);
     gained.truncate(MOST);
     if more > 0 {
-        gained
-            .push(format!("and {more} more changes, which `ringfence manifest diff` lists once it is made"));
+        gained.push(format!(
+            "and {more} more changes, which `ringfence manifest verify` lists once it is made"
+        ));
     }
     gained
 }

@@ -125,7 +125,7 @@ fn in_file(path: &Path, name: &Name) -> Result<Option<Recorded>, CommandError> {
     };
     let mut input = BufReader::new(File::open(path).map_err(failed)?);
     let mut found: Vec<Recorded> = Vec::new();
-    let mut line = 0_u64;
+    let (mut line, mut is_log) = (0_u64, false);
     while let Some((bytes, _)) = next_bytes(&mut input).map_err(failed)? {
         line += 1;
         let Ok(mut value) = serde_json::from_slice::<Value>(&bytes) else { continue };
@@ -135,6 +135,7 @@ fn in_file(path: &Path, name: &Name) -> Result<Option<Recorded>, CommandError> {
         }
         fields.entry("index").or_insert(json!(line));
         let Ok(record) = serde_json::from_value::<Recorded>(value) else { continue };
+        is_log = true;
         let is_wanted = match name {
             Name::Entry(index) => record.index == Some(*index),
             Name::Last => record.code().is_some(),
@@ -149,6 +150,16 @@ fn in_file(path: &Path, name: &Name) -> Result<Option<Recorded>, CommandError> {
             found.clear();
         }
         found.push(record);
+    }
+    // A line that is no record may be half written; a file without a single one is something else.
+    if !is_log {
+        return Err(CommandError::Input {
+            message: format!(
+                "`{}` holds no record of a call",
+                crate::shown::one_line(&path.display().to_string())
+            ),
+            hint: Some("give the file that `ringfence call --audit FILE` wrote"),
+        });
     }
     if let Name::Run(run) = name {
         let Some(whole) = only(run, found.iter().map(|record| record.run.as_str()))? else { return Ok(None) };

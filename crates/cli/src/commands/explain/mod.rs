@@ -63,7 +63,9 @@ pub(crate) fn run(args: &ExplainArgs, place: &Place, out: &mut dyn Write) -> Res
     let name = Name::read(&args.subject);
     let Some(log) = log(args, &name) else { return Err(unknown(&args.subject)) };
     let found = runtime()?.block_on(log.find(&name))?;
-    let Some(found) = found else { return Err(unknown(&args.subject)) };
+    let Some(found) = found else {
+        return Err(if name == Name::Last { none() } else { unknown(&args.subject) });
+    };
     let explanation = Explanation::of(&found, place);
     if args.json {
         told::as_json(&explanation, out)?;
@@ -108,6 +110,14 @@ fn log(args: &ExplainArgs, name: &Name) -> Option<Log> {
     let default = PathBuf::from("ringfence.db");
     let wants_log = !matches!(name, Name::Run(_));
     (wants_log || default.exists()).then_some(Log::Store(StoreName::File(default)))
+}
+
+/// There is a log, and everything in it was done.
+fn none() -> CommandError {
+    CommandError::Input {
+        message: "no call is recorded there that was refused or failed".to_owned(),
+        hint: Some("`ringfence audit tail` lists what is recorded in a store"),
+    }
 }
 
 fn unknown(subject: &str) -> CommandError {

@@ -169,6 +169,12 @@ impl Learnt {
                 self.programs.push(path.clone());
             }
         }
+        // An earlier round may have run another command: its programs come after this one's own.
+        let own = programs.paths.first();
+        let place = self.programs.iter().position(|path| Some(path) == own);
+        if let Some(first) = place.and_then(|place| self.programs.get_mut(..=place)) {
+            first.rotate_right(1);
+        }
         self.review.extend(programs.refused.iter().map(|(path, why)| Review {
             verb: "start",
             what: path.display().to_string(),

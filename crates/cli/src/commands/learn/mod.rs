@@ -1,6 +1,7 @@
 //! `ringfence learn`
 
 mod base;
+mod beyond;
 mod ceiling;
 mod earlier;
 mod fold;
@@ -18,6 +19,7 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use ringfence::Code;
 use ringfence::policy::{HostName, HostPattern, ToolName};
 use ringfence::sandbox::{How, Kind as FileKind, SandboxError};
 use serde_json::json;
@@ -28,8 +30,11 @@ use self::earlier::Earlier;
 use self::sorted::{Observation, Scene};
 use self::trial::{Trial, Tried};
 use self::written::{Kind, Page};
+use super::refusal;
+use crate::backup::back_up;
+use crate::book::replace;
 use crate::error::{CommandError, Exit};
-use crate::load::{Place, listed};
+use crate::load::{Place, listed, read_text};
 use crate::network::pinned;
 use crate::sandbox::{BackendChoice, choose};
 
@@ -42,7 +47,8 @@ use crate::sandbox::{BackendChoice, choose};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LearnArgs {
-    /// Write the toolbox to this new file instead of standard output; with --from, also over that file
+    /// Write the toolbox to this new file instead of standard output; with --from, also over that file, which is kept as a backup and
+    /// may hold only what `learn` writes
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Start from the toolbox of an earlier round: what it grants is kept, and what this run needs is added
@@ -105,11 +111,17 @@ pub(crate) fn run(args: &LearnArgs, place: &Place, out: &mut dyn Write) -> Resul
             input("the program has no name for a tool".into(), Some("give one with --name"))
         })?,
     };
-    refuse_to_overwrite(args)?;
-    let earlier = match &args.from {
-        Some(file) => Earlier::read(file, place, name.as_str())?,
+    let entry = if args.server { Kind::Server } else { Kind::Tool };
+    let target = Target::of(args)?;
+    let mut earlier = match &args.from {
+        Some(file) => Earlier::read(file, place, name.as_str(), entry)?,
         None => Earlier::default(),
     };
+    if !args.limit.is_empty() {
+        // They are given anew.
+        earlier.beyond.retain(|key| key != "`tool.limits`");
+    }
+    target.keeps(&earlier)?;
     let ground = ground(args, place)?;
     let limits = super::run::limits(&args.limit)?;
     // Only this one tells what is named.
@@ -142,18 +154,20 @@ pub(crate) fn run(args: &LearnArgs, place: &Place, out: &mut dyn Write) -> Resul
     let arguments = command.get(1..).filter(|_| !args.server).unwrap_or_default();
     learnt.add(&observations, &programs, &ground, arguments);
     learnt.add_hosts(&sought);
-    let entry = if args.server { Kind::Server } else { Kind::Tool };
     let notes = tried.notes();
-    let page = Page {
+    let mut page = Page {
         name: &name,
         command: &command,
+        program: &tried.program,
         learnt: &learnt,
         ground: &ground,
         limits: &limits,
         entry,
         notes,
     };
-    finish(args, place, &page, &observations, &sought, &tried, out)
+    let differs = changed(args.from.as_deref(), &earlier.command, &earlier.beyond, &page);
+    page.notes.extend(differs);
+    finish(args, &page, &observations, &sought, &tried, out)
 }
 
 /// Says where the command works.
@@ -195,24 +209,78 @@ fn fewest(
     Programs::fewest(sandbox, &tried.program, pairs)
 }
 
-fn refuse_to_overwrite(args: &LearnArgs) -> Result<(), CommandError> {
-    let Some(file) = args.out.as_ref().filter(|file| file.symlink_metadata().is_ok()) else { return Ok(()) };
-    let same = args.from.as_ref().is_some_and(|from| {
-        let real = |path: &Path| std::fs::canonicalize(path).ok();
-        real(from).is_some() && real(from) == real(file)
-    });
-    if same {
-        return Ok(());
+/// Where the toolbox goes.
+enum Target<'a> {
+    /// To standard output, or to a file that is not there.
+    New,
+    /// Over the file of the round before.
+    Over(&'a Path),
+}
+
+impl<'a> Target<'a> {
+    fn of(args: &'a LearnArgs) -> Result<Self, CommandError> {
+        let Some(file) = args.out.as_ref().filter(|file| file.symlink_metadata().is_ok()) else {
+            return Ok(Self::New);
+        };
+        let same = args.from.as_ref().is_some_and(|from| {
+            let real = |path: &Path| std::fs::canonicalize(path).ok();
+            real(from).is_some() && real(from) == real(file)
+        });
+        if same && file.extension().is_some_and(|extension| extension == "json") {
+            return Err(CommandError::Input {
+                message: format!("`{}` is JSON, and `learn` writes TOML", file.display()),
+                hint: Some("name another file with --out FILE"),
+            });
+        }
+        if same {
+            return Ok(Self::Over(file));
+        }
+        Err(CommandError::Input {
+            message: format!("`{}` is there already", file.display()),
+            hint: Some("name another file, or widen this one with --from FILE --out FILE"),
+        })
     }
-    Err(CommandError::Input {
-        message: format!("`{}` is there already", file.display()),
-        hint: Some("name another file, or widen this one with --from FILE --out FILE"),
-    })
+
+    /// Refuses to lose what somebody wrote: a toolbox without its approvals or its other tools would permit more, or other things.
+    fn keeps(&self, earlier: &Earlier) -> Result<(), CommandError> {
+        match self {
+            Self::Over(file) if !earlier.beyond.is_empty() => Err(CommandError::Input {
+                message: format!(
+                    "`{}` holds what `learn` does not write and would lose: {}",
+                    file.display(),
+                    earlier.beyond.join(", ")
+                ),
+                hint: Some("write to another file with --out FILE, and merge the two by hand"),
+            }),
+            Self::New | Self::Over(_) => Ok(()),
+        }
+    }
+}
+
+/// Returns what this round says otherwise than the file that it started from.
+fn changed(from: Option<&Path>, command: &[String], beyond: &[String], page: &Page<'_>) -> Vec<String> {
+    let Some(from) = from else { return Vec::new() };
+    let mut notes = Vec::new();
+    if !beyond.is_empty() {
+        notes.push(format!("Not taken over from `{}`: {}.", from.display(), beyond.join(", ")));
+    }
+    let (now, _) = page.words();
+    if !command.is_empty() && command != now {
+        let line = |words: &[String]| {
+            words.iter().map(|word| crate::shown::shell_word(word)).collect::<Vec<_>>().join(" ")
+        };
+        notes.push(format!(
+            "The command was `{}` in `{}`; it is now that of this run, `{}`.",
+            line(command),
+            from.display(),
+            line(&now)
+        ));
+    }
+    notes
 }
 
 fn finish(
     args: &LearnArgs,
-    place: &Place,
     page: &Page<'_>,
     observations: &[Observation],
     sought: &[reached::Sought],
@@ -220,10 +288,10 @@ fn finish(
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
     let text = page.toolbox();
-    if let Some(file) = &args.out {
-        let failed = |error| CommandError::File { verb: "write", path: file.clone(), error, hint: None };
-        write_new(file, &text).map_err(failed)?;
-    }
+    let backup = match &args.out {
+        Some(file) => write(file, &text)?,
+        None => None,
+    };
     let line = page.run_line();
     if args.json {
         let told = json!({
@@ -235,6 +303,7 @@ fn finish(
             "notes": page.notes,
             "calls": tried.record.calls,
             "toolbox": text,
+            "backup": backup,
             "run": line,
         });
         writeln!(out, "{told}")?;
@@ -247,6 +316,11 @@ fn finish(
         for note in &page.notes {
             let _told = writeln!(stderr, "ringfence: {}", crate::shown::one_line(note));
         }
+        if let (Some(file), Some(backup)) = (&args.out, &backup) {
+            let (file, backup) = (file.display().to_string(), backup.display().to_string());
+            let (file, backup) = (crate::shown::one_line(&file), crate::shown::one_line(&backup));
+            let _told = writeln!(stderr, "wrote {file}; what it said before is in {backup}");
+        }
         let _told = writeln!(stderr, "the same as flags: {}", crate::shown::one_line(&line));
     }
     // Whoever reads it next is as strict: what it would say is said now.
@@ -254,31 +328,33 @@ fn finish(
     let again = Place { policy, is_named: true, workspace: Some(page.ground.workspace.clone()) };
     let problems = again.read(&text).problems;
     if !problems.is_empty() {
-        let _told = write!(std::io::stderr().lock(), "{}", listed(&place.policy, &problems));
+        let _told = write!(std::io::stderr().lock(), "{}", listed(&again.policy, &problems));
         return Ok(Exit::Findings);
     }
     Ok(if tried.code == 0 { Exit::Done } else { Exit::Failed })
 }
 
-/// Writes the file beside its name first, so that nobody finds half of it.
-fn write_new(file: &Path, text: &str) -> std::io::Result<()> {
-    let mut name = file.file_name().unwrap_or_default().to_os_string();
-    name.push(".new");
-    let beside = file.with_file_name(name);
-    std::fs::write(&beside, text)?;
-    std::fs::rename(&beside, file)
+/// Writes the toolbox. What the file said before is kept, and where is returned.
+fn write(file: &Path, text: &str) -> Result<Option<PathBuf>, CommandError> {
+    let backup = match file.symlink_metadata() {
+        Ok(_) => Some(back_up(file, &read_text(file, Some("name another file with --out FILE"))?)?),
+        Err(_) => None,
+    };
+    replace(file, text)?;
+    Ok(backup)
 }
 
 fn refused(error: &SandboxError, out: &mut dyn Write, json: bool) -> Result<Exit, CommandError> {
+    let advice = match error.code() {
+        // While it is learnt it may start whatever it can read.
+        Code::BinaryNotAllowed => Some("install it, or write its whole path"),
+        code => refusal::advice(code),
+    };
+    let hint = error.hint().or(advice);
     if json {
-        let told = json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": error.hint() });
-        writeln!(out, "{told}")?;
+        writeln!(out, "{}", refusal::json(error, hint))?;
     } else {
-        let mut stderr = std::io::stderr().lock();
-        let _told = writeln!(stderr, "refused: {}: {error}", error.code());
-        if let Some(hint) = error.hint() {
-            let _told = writeln!(stderr, "  hint: {hint}");
-        }
+        let _told = write!(std::io::stderr().lock(), "{}", refusal::lines(error, hint));
     }
     Ok(Exit::Refused)
 }

@@ -65,16 +65,6 @@ pub(super) fn elements(arguments: &[String], ground: &Ground, placed: &BTreeSet<
     arguments.iter().enumerate().map(one).collect()
 }
 
-/// A word as a shell takes it.
-pub(super) fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,12 +115,5 @@ mod tests {
         let last = ["${workspace}/a/b", "a"].map(literal);
         let expected: Vec<Element> = first.into_iter().chain([value]).chain(last).collect();
         assert_eq!(elements(&arguments, &ground(), &placed), expected);
-    }
-
-    #[test]
-    fn quotes_for_a_shell() {
-        for (word, quoted) in [("a-b/c", "a-b/c"), ("", "''"), ("it's", r"'it'\''s'"), ("$x", "'$x'")] {
-            assert_eq!(shell_word(word), quoted);
-        }
     }
 }

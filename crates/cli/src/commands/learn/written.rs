@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ringfence::policy::{Limits, ToolName};
 use serde_json::{Map, Value, json};
@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use super::base::written_name;
 use super::ceiling::Ground;
 use super::learnt::Learnt;
-use super::name::{Element, elements, path_text, shell_word};
-use crate::shown::one_line;
+use super::name::{Element, elements, path_text};
+use crate::shown::{one_line, shell_word};
 
 /// A list that takes more than this has more than one line.
 const LONG: usize = 200;
@@ -23,6 +23,8 @@ pub(super) struct Page<'a> {
     pub(super) name: &'a ToolName,
     /// The program as it was asked for, and its arguments.
     pub(super) command: &'a [String],
+    /// The program that was started, which an earlier round need not have known.
+    pub(super) program: &'a Path,
     pub(super) learnt: &'a Learnt,
     pub(super) ground: &'a Ground,
     pub(super) limits: &'a Limits,
@@ -78,18 +80,7 @@ impl Page<'_> {
             quoted(self.name.as_str()),
             quoted(&format!("Run {}, as it was learnt", self.name))
         );
-        let arguments = self.command.get(1..).unwrap_or_default();
-        let (mut command, mut values) = (vec![self.program()], Map::new());
-        for element in elements(arguments, self.ground, &self.learnt.placed) {
-            command.push(match element {
-                Element::Literal(text) => text,
-                Element::Value { name, value } => {
-                    let place = format!("{{{name}}}");
-                    values.insert(name, json!({ "type": "string", "const": value }));
-                    place
-                }
-            });
-        }
+        let (command, values) = self.words();
         let _written = writeln!(text, "command = {}", listed(&command));
         let _written = writeln!(text, "input = {}", input(&values));
         text.push_str("output = { type = \"string\" }\n");
@@ -101,9 +92,7 @@ impl Page<'_> {
     }
 
     fn server(&self) -> String {
-        let mut command = vec![self.program()];
-        // A server's command has variables, and no places for values.
-        command.extend(self.command.iter().skip(1).cloned());
+        let (command, _) = self.words();
         let reach = self.learnt.read.iter().chain(&self.learnt.write);
         let is_granted = reach.into_iter().any(|path| self.ground.workspace.starts_with(path));
         format!(
@@ -115,8 +104,31 @@ impl Page<'_> {
         )
     }
 
-    fn program(&self) -> String {
-        let own = self.learnt.programs.first().and_then(|path| written_name(path));
+    /// Returns the command as the entry has it, and the values that each call gives.
+    pub(super) fn words(&self) -> (Vec<String>, Map<String, Value>) {
+        let arguments = self.command.get(1..).unwrap_or_default();
+        let (mut command, mut values) = (vec![self.own_name()], Map::new());
+        if self.entry == Kind::Server {
+            // A server's command has variables, and no places for values.
+            command.extend(arguments.iter().cloned());
+            return (command, values);
+        }
+        for element in elements(arguments, self.ground, &self.learnt.placed) {
+            command.push(match element {
+                Element::Literal(text) => text,
+                Element::Value { name, value } => {
+                    let place = format!("{{{name}}}");
+                    values.insert(name, json!({ "type": "string", "const": value }));
+                    place
+                }
+            });
+        }
+        (command, values)
+    }
+
+    /// Returns what the toolbox calls the program that was started.
+    fn own_name(&self) -> String {
+        let own = written_name(self.program);
         own.unwrap_or_else(|| self.command.first().cloned().unwrap_or_default())
     }
 
@@ -173,7 +185,10 @@ impl Page<'_> {
         for (name, path) in read.chain(learnt.write.iter().map(|path| ("--write", path))) {
             flag(name, &path.to_string_lossy());
         }
-        for program in learnt.programs.iter().skip(1).filter_map(|path| written_name(path)) {
+        // The command itself may always be started.
+        let own = self.own_name();
+        let others = learnt.programs.iter().filter_map(|path| written_name(path)).filter(|name| *name != own);
+        for program in others {
             flag("--exec", &program);
         }
         let folders = learnt.libraries.iter().filter_map(|library| library.parent()?.to_str());

@@ -4,44 +4,23 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use ringfence::Code;
 use ringfence::egress::Tally;
-use ringfence::policy::explain::{explain_command, explain_line};
 use ringfence::sandbox::{Ending, Plan, Report, Sandbox, SandboxError};
 use serde_json::json;
 
+use super::super::refusal;
 use super::{Ran, RunArgs};
 use crate::error::{CommandError, Exit};
 use crate::network::Connections;
 
 pub(super) fn refuse(args: &RunArgs, error: &SandboxError, out: &mut dyn Write) -> Result<Ran, CommandError> {
-    let hint = error.hint().or_else(|| advice(error.code()));
+    let hint = error.hint().or_else(|| refusal::advice(error.code()));
     if args.json {
-        let told = json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": hint, "explain": explain_command(error.code().as_str()) });
-        writeln!(out, "{told}")?;
+        writeln!(out, "{}", refusal::json(error, hint))?;
     } else {
-        let mut stderr = std::io::stderr().lock();
-        let _told = writeln!(stderr, "refused: {}: {error}", error.code());
-        if let Some(hint) = hint {
-            let _told = writeln!(stderr, "  hint: {hint}");
-        }
-        let _told = writeln!(stderr, "  {}", explain_line(error.code().as_str()));
+        let _told = write!(std::io::stderr().lock(), "{}", refusal::lines(error, hint));
     }
     Ok(Ran::Own(Exit::Refused))
-}
-
-/// What to do about a refusal that does not say so itself.
-const fn advice(code: Code) -> Option<&'static str> {
-    match code {
-        Code::BinaryNotAllowed => Some(
-            "install it or write its whole path; what the command itself starts is named with `--exec BIN`",
-        ),
-        Code::PathNotReachable => Some(
-            "only what is there can be granted, and only what is granted can be used: `--read PATH`, `--write PATH`",
-        ),
-        Code::NotAvailable => Some("`ringfence doctor` shows what can be enforced here"),
-        _ => None,
-    }
 }
 
 pub(super) fn print(plan: &Plan, sandbox: &Sandbox, out: &mut dyn Write) -> Result<(), CommandError> {

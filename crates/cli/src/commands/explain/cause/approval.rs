@@ -1,7 +1,7 @@
 //! People who must agree, or a route that forbids.
 
 use ringfence::Code;
-use ringfence::policy::{Decision, ToolName};
+use ringfence::policy::{Decision, Declaration, ToolName};
 
 use super::super::case::Policy;
 use super::super::draft::{Edit, Owner, Setting};
@@ -54,12 +54,21 @@ pub(super) fn cause(record: &Recorded, code: Code, policy: &Policy<'_>) -> Cause
         cause.rules.push(policy.field_rule(&owner, &format!("approvals.{name}"), says));
         set(&["approvals", name]);
         let others = policy.loaded.declarations.iter().filter(|own| own.class() == class && own.name != tool);
-        let others: Vec<String> = others.map(|own| format!("`{}`", own.name)).collect();
-        let now = if others.is_empty() {
+        // A tool with a stricter route of its own keeps it, whatever its class has.
+        let is_stricter =
+            |name: &ToolName| approvals.tools.get(name).is_some_and(|own| Decision::from(*own) > wanted);
+        let (stricter, freed_too): (Vec<_>, Vec<_>) = others.partition(|own| is_stricter(&own.name));
+        let listed = |tools: &[&Declaration]| {
+            tools.iter().map(|own| format!("`{}`", own.name)).collect::<Vec<_>>().join(", ")
+        };
+        let mut now = if freed_too.is_empty() {
             "which is only this tool now".to_owned()
         } else {
-            format!("which is also {} now", others.join(", "))
+            format!("which is also {} now", listed(&freed_too))
         };
+        if !stricter.is_empty() {
+            now.push_str(&format!(" (not {}: `approvals.tools` asks more there)", listed(&stricter)));
+        }
         also.push(format!(
             "any call of class `{name}` {}, {now}, and every tool of that class that comes later",
             freed(wanted)

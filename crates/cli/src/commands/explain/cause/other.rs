@@ -102,7 +102,7 @@ pub(super) fn quarantined(record: &Recorded) -> Cause {
     let said = &record.result.error;
     if said.contains("may do more than was accepted") {
         return Cause::instead(
-            "no change is advised unread: `ringfence manifest diff` shows what it may do beyond the accepted manifest; then take that back, or have somebody run `ringfence manifest accept`",
+            "no change is advised unread: `ringfence manifest verify` shows what it may do beyond the accepted manifest; then take that back, or have somebody run `ringfence manifest accept`",
         );
     }
     let mut cause = Cause::instead(format!(

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use ringfence::Code;
 use ringfence::policy::{
-    AddressClass, Host, HostPattern, HostShape, ListKind, NetworkGrant, Target, classify,
+    AddressClass, Host, HostPattern, HostShape, ListKind, NetworkGrant, Target, classify, is_metadata,
 };
 use ringfence_server::console::{PolicyQuestion, Surface};
 
@@ -14,10 +14,6 @@ use super::super::record::Recorded;
 use super::super::words;
 use super::{Attempt, Cause, path};
 use crate::desk::{Case, declares, permits, understood};
-
-/// Names under which clouds answer with the credentials of the machine.
-const METADATA: &[&str] =
-    &["metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"];
 
 /// Finds the lists that lack it.
 pub(super) fn cause(record: &Recorded, code: Code, policy: &Policy<'_>) -> Cause {
@@ -143,7 +139,7 @@ fn not_advised(policy: &Policy<'_>, case: &Case) -> Option<String> {
             let target = Target::from_authority(text).or_else(|_| Target::from_url(text)).ok()?;
             match &target.host {
                 Host::Address(address) => unadvised_address(*address),
-                Host::Name(name) if METADATA.contains(&name.to_string().as_str()) => Some(metadata(name)),
+                Host::Name(name) if is_metadata(&target.host) => Some(metadata(name)),
                 Host::Name(_) => None,
             }
         }
