@@ -46,13 +46,13 @@ fn a_broken_toolbox() {
     box.toml:2:13: unknown field `alow`, expected one of `allow`, `private`, `on-unknown`, `onUnknown`, `on_unknown`
     why: ringfence explain check.syntax
     exit 4
-    box.toml:2:22: `https://x.com/` has a scheme, and only hosts are matched
+    box.toml:2:22: `allow`: `https://x.com/` has a scheme, and only hosts are matched
     why: ringfence explain check.syntax
     exit 4
-    box.toml:2:8: tool name `a tool` is not 1 to 128 characters of letters, digits, `_`, `.` and `-`
+    box.toml:2:8: `name`: tool name `a tool` is not 1 to 128 characters of letters, digits, `_`, `.` and `-`
     why: ringfence explain check.syntax
     exit 4
-    box.toml:2:19: `soon` is not a duration such as `500ms`, `30s`, `2m` or `1h`
+    box.toml:2:19: `wall`: `soon` is not a duration such as `500ms`, `30s`, `2m` or `1h`
     why: ringfence explain check.syntax
     exit 4
     box.json:1:21: key `personality` appears twice

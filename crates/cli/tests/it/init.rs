@@ -240,11 +240,11 @@ fn what_cannot_be_made_says_what_to_do() {
       hint: quote it, or fence a script: `--command -- sh script.sh`
     exit 2
     $ ringfence init --command --read a/*/../b -- cat
-    error: nothing was written, since `ringfence check` would say: `${workspace}/a/*/../b` contains `..`; write the path it means
+    error: nothing was written, since `ringfence check` would say: `read`: `${workspace}/a/*/../b` contains `..`; write the path it means
       hint: correct the path, the host or the command; `ringfence init --help` has examples
     exit 2
     $ ringfence init --command --host *.* -- cat
-    error: nothing was written, since `ringfence check` would say: `*.*` has a wildcard other than `*` alone or a leading `*.`
+    error: nothing was written, since `ringfence check` would say: `allow`: `*.*` has a wildcard other than `*` alone or a leading `*.`
       hint: correct the path, the host or the command; `ringfence init --help` has examples
     exit 2
     $ ringfence init --mcp absent.json

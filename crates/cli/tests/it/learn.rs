@@ -302,6 +302,7 @@ fn an_mcp_server_converges() {
 fn talked(bench: &Bench, arguments: &[&str], lines: &str) -> String {
     let mut child = command(&bench.path())
         .args(arguments)
+        .env("XDG_STATE_HOME", bench.path().join("state"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
