@@ -49,7 +49,7 @@ pub(crate) fn run(_args: &AskArgs, place: &Place, out: &mut dyn Write) -> Result
         message: format!("cannot read standard input: {error}"),
         hint: None,
     })? {
-        if let Some(answer) = answer(&mut desk, line)? {
+        if let Some(answer) = answer(&mut desk, line) {
             denied.extend(answer.get("code").and_then(Value::as_str).map(str::to_owned));
             serde_json::to_writer(&mut out, &answer).map_err(std::io::Error::from)?;
             out.write_all(b"\n")?;
@@ -77,21 +77,24 @@ impl Desk<'_> {
     }
 }
 
-/// Answers one line; blank lines have no answer. Without a toolbox that can be used, nothing is said of its tools.
-fn answer(desk: &mut Desk<'_>, line: line::Line) -> Result<Option<Value>, CommandError> {
+/// Answers one line; blank lines have no answer. Without a toolbox that can be used, nothing of its tools is allowed.
+fn answer(desk: &mut Desk<'_>, line: line::Line) -> Option<Value> {
     let (id, verdict) = match line {
-        line::Line::Blank => return Ok(None),
+        line::Line::Blank => return None,
         line::Line::Malformed { id, message } => (id, Err(invalid(message))),
         line::Line::Question(value) => {
             let id = value.get("id").cloned().unwrap_or(Value::Null);
             let question = question::Question::read(value);
-            if let Ok(question::Question { subject: question::Subject::Named(_), .. }) = &question {
-                desk.load()?;
-            }
-            (id, question.and_then(|question| desk.judge(question)))
+            let verdict = question.and_then(|question| {
+                if matches!(question.subject, question::Subject::Named(_)) {
+                    desk.load().map_err(|error| invalid(error.to_string()))?;
+                }
+                desk.judge(question)
+            });
+            (id, verdict)
         }
     };
-    Ok(Some(match verdict {
+    Some(match verdict {
         Ok(()) => json!({"id": id, "decision": "allow", "code": null, "message": "allowed"}),
         Err(refusal) => {
             let mut answer = json!({"id": id, "decision": "deny", "code": refusal.code.as_str(), "message": refusal.message});
@@ -100,7 +103,7 @@ fn answer(desk: &mut Desk<'_>, line: line::Line) -> Result<Option<Value>, Comman
             }
             answer
         }
-    }))
+    })
 }
 
 /// A question that cannot be understood is a deny.
