@@ -182,7 +182,7 @@ pub(crate) fn toolbox(kind: Kind, folder: &Path, limits: &str, more: &str) -> St
             )
         }
         Kind::Bwrap | Kind::Firejail | Kind::Native => {
-            let probe = guest("probe");
+            let probe = probe();
             let probe = probe.display();
             format!(
                 "command = [\"{probe}\", \"{{json}}\"]\n\
@@ -261,22 +261,29 @@ fn host() -> Host {
     HOST.lock().unwrap().get_or_insert_with(|| Host::builder().cache(cache).build().unwrap()).clone()
 }
 
-/// The command under test, where firejail starts it too: not in `/tmp`.
+/// The command under test.
 fn inner() -> PathBuf {
-    static COPY: OnceLock<PathBuf> = OnceLock::new();
-    let own = ringfence_e2e::ringfence();
-    if !own.starts_with("/tmp") {
-        return own.to_path_buf();
+    static PLACED: OnceLock<PathBuf> = OnceLock::new();
+    PLACED.get_or_init(|| placed(ringfence_e2e::ringfence())).clone()
+}
+
+/// The program that each call starts.
+pub(crate) fn probe() -> PathBuf {
+    static PLACED: OnceLock<PathBuf> = OnceLock::new();
+    PLACED.get_or_init(|| placed(&guest("probe"))).clone()
+}
+
+/// Puts a program where firejail starts it too: not in `/tmp`.
+fn placed(program: &Path) -> PathBuf {
+    if !program.starts_with("/tmp") {
+        return program.to_path_buf();
     }
-    let copied = || {
-        let folder = PathBuf::from("/opt/rf-e2e-runtime");
-        fs::create_dir_all(&folder).unwrap();
-        let (new, copy) = (folder.join("new"), folder.join("ringfence"));
-        fs::copy(own, &new).unwrap();
-        fs::rename(new, &copy).unwrap();
-        copy
-    };
-    COPY.get_or_init(copied).clone()
+    let folder = Path::new("/opt/rf-e2e-runtime");
+    fs::create_dir_all(folder).unwrap();
+    let (new, placed) = (folder.join("new"), folder.join(program.file_name().unwrap()));
+    fs::copy(program, &new).unwrap();
+    fs::rename(new, &placed).unwrap();
+    placed
 }
 
 /// A sandbox of this kind, tried where it is one of this machine.

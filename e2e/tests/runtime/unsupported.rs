@@ -7,7 +7,7 @@ use ringfence::sandbox::{LimitName, Part, Sandbox, Spec, Streams};
 use ringfence_wasm::Refused;
 
 use crate::kind::{Kind, engine, guest};
-use crate::stage::{read, sandbox, toolbox};
+use crate::stage::{probe, read, sandbox, toolbox};
 
 /// Every part that a plan can need.
 const PARTS: &[Part] = &[
@@ -35,8 +35,7 @@ const PARTS: &[Part] = &[
 /// A command that needs this part, and as little else as can be.
 fn needing(kind: Kind, part: Part) -> Spec {
     let abroad = (kind == Kind::Container && part != Part::Programs) || part == Part::Image;
-    let spec =
-        if abroad { Spec::new("probe").in_image(engine_image(kind)) } else { Spec::new(guest("probe")) };
+    let spec = if abroad { Spec::new("probe").in_image(engine_image(kind)) } else { Spec::new(probe()) };
     let spec = spec.arguments([r#"{"act": "output", "bytes": 1}"#]);
     let limits = |text: &str| serde_json::from_str(text).unwrap();
     match part {
