@@ -22,7 +22,7 @@ use crate::interrupt::first_signal;
 use crate::load::Loaded;
 use crate::store::StoreName;
 
-pub(crate) use console::{ConsoleArgs, DemoConsole, Wanted};
+pub(crate) use console::{ADDRESS, ConsoleArgs, DemoConsole, Wanted};
 pub(crate) use house::server_spec;
 pub(crate) use log::{log_to_error_stream, tell};
 pub(crate) use open::{IDLE, Listening, Plan, Standing};

@@ -5,8 +5,8 @@ use crate::bench::Bench;
 #[test]
 fn plays_allowed_and_hostile_calls() {
     let said = Bench::new().ringfence(&["demo"]);
-    // Where nobody stays, there is no console to look at.
-    assert!(!said.contains("http://"), "{said}");
+    // Where nobody stays, there is no console to look at, and no link into one.
+    assert!(!said.contains("/login"), "{said}");
     let said = said.replace(env!("CARGO_BIN_EXE_ringfence"), "[RINGFENCE]");
     insta::assert_snapshot!(said, @"
     An agent works in a workspace under the policy of examples/demo/ringfence.toml.
@@ -39,7 +39,7 @@ fn plays_allowed_and_hostile_calls() {
 
     24 calls, 15 refused, 2 invoices paid, none of them twice. Every call is in the audit.
 
-    `[RINGFENCE] demo --stay` opens the console, where people see this and decide.
+    `[RINGFENCE] demo --stay` opens the console, where people see this and decide: http://127.0.0.1:7118/
 
     To try next:
       [RINGFENCE] explain PATH_NOT_REACHABLE    what a refusal means, and what to do

@@ -18,7 +18,7 @@ use self::told::{Told, Totals};
 use crate::error::{CommandError, Exit};
 use crate::interrupt::first_signal;
 use crate::load::Place;
-use crate::serving::DemoConsole;
+use crate::serving::{ADDRESS, DemoConsole};
 use crate::shown::json_line;
 
 /// The policy that is played. `examples/demo` has the same, to start from; a package cannot reach out of its folder.
@@ -113,7 +113,8 @@ async fn play(args: &DemoArgs, scene: &Scene, out: &mut dyn Write) -> Result<Exi
         writeln!(out, "The link lets you in once; from then on the console is at {}", console.url)?;
         Some(console)
     } else {
-        writeln!(out, "\n`{own} demo --stay` opens the console, where people see this and decide.")?;
+        let line = format!("`{own} demo --stay` opens the console, where people see this and decide");
+        writeln!(out, "\n{line}: http://{ADDRESS}/")?;
         None
     };
     writeln!(out, "\nTo try next:")?;

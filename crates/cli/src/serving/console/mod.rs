@@ -25,7 +25,7 @@ use crate::error::CommandError;
 use crate::load::Place;
 
 /// Where people look when nothing else is said.
-const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7118);
+pub(crate) const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7118);
 /// Who is let in first where the user has no name that an approver could have.
 const SOMEBODY: &str = "operator";
 
