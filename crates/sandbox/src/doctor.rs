@@ -3,7 +3,7 @@
 use ringfence_policy::{HostPattern, HostSet, HostShape, NetworkCeiling, NetworkGrant, Private};
 use serde::Serialize;
 
-use crate::backend::Native;
+use crate::backend::{Bwrap, Firejail, Native};
 use crate::linux::cgroup::Cgroups;
 use crate::linux::kernel;
 use crate::sandbox::Sandbox;
@@ -53,10 +53,10 @@ pub fn examine(selector: &Selector) -> Vec<Finding> {
     vec![
         backend(selector, Choice::Native, "native sandbox", namespace_fix),
         backend(selector, Choice::Bwrap, "bwrap sandbox", || {
-            absent("/usr/bin/bwrap", "install bubblewrap, not set-uid")
+            absent(Bwrap::PROGRAM, "install bubblewrap, not set-uid")
         }),
         backend(selector, Choice::Firejail, "firejail sandbox", || {
-            absent("/usr/bin/firejail", "install firejail; it is used only with `--backend firejail`")
+            absent(Firejail::PROGRAM, "install firejail; it is used only with `--backend firejail`")
         }),
         egress_gate(),
         landlock(),

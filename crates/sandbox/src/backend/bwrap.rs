@@ -22,6 +22,9 @@ pub struct Bwrap {
 }
 
 impl Bwrap {
+    /// The program of the system.
+    pub(crate) const PROGRAM: &str = "/usr/bin/bwrap";
+
     /// Uses the system's bwrap. `inner` is a program that calls [`crate::inner::enter`] when asked to.
     ///
     /// # Errors
@@ -29,7 +32,7 @@ impl Bwrap {
     /// There is no bwrap, or it is set-uid: one that runs as root decides more than a plan does.
     pub fn system(inner: impl Into<PathBuf>) -> Result<Self, SandboxError> {
         let absent = |why: String| SandboxError::Absent { backend: "bwrap", why };
-        let program = PathBuf::from("/usr/bin/bwrap");
+        let program = PathBuf::from(Self::PROGRAM);
         let metadata =
             std::fs::metadata(&program).map_err(|error| absent(format!("`/usr/bin/bwrap`: {error}")))?;
         if metadata.mode() & 0o6000 != 0 {

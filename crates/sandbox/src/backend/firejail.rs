@@ -22,13 +22,16 @@ pub struct Firejail {
 }
 
 impl Firejail {
+    /// The program of the system.
+    pub(crate) const PROGRAM: &str = "/usr/bin/firejail";
+
     /// Uses the system's firejail. `inner` is a program that calls [`crate::inner::enter`] when asked to.
     ///
     /// # Errors
     ///
     /// There is no firejail.
     pub fn system(inner: impl Into<PathBuf>) -> Result<Self, SandboxError> {
-        let program = PathBuf::from("/usr/bin/firejail");
+        let program = PathBuf::from(Self::PROGRAM);
         if !program.exists() {
             return Err(SandboxError::Absent {
                 backend: "firejail",
