@@ -6,9 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ringfence::policy::Span;
-
-const DAY: u64 = 24 * 60 * 60;
+use ringfence::policy::{Day, Span};
 
 /// A length of time that may be days, such as `30d`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -41,7 +39,7 @@ impl FromStr for Age {
             digits
                 .parse::<u64>()
                 .ok()?
-                .checked_mul(DAY)
+                .checked_mul(Day::SECONDS)
                 .filter(|seconds| *seconds > 0)
                 .map(Duration::from_secs)
         };
@@ -87,39 +85,15 @@ impl FromStr for Moment {
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.since_1970.as_secs();
-        let (year, month, day) = civil(seconds / DAY);
-        let (hour, minute, second) = (seconds % DAY / 3600, seconds % 3600 / 60, seconds % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        let day = Day::of_epoch(seconds);
+        let (hour, minute, second) = (seconds % Day::SECONDS / 3600, seconds % 3600 / 60, seconds % 60);
+        write!(f, "{day}T{hour:02}:{minute:02}:{second:02}Z")
     }
 }
 
 /// Returns the time since 1970.
 pub(crate) fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-}
-
-/// Turns days since 1970 into year, month and day of the Gregorian calendar, whose cycle is 400 years that begin in March.
-const fn civil(days: u64) -> (u64, u64, u64) {
-    let from_march = days + 719_468;
-    let (cycle, day_of_cycle) = (from_march / 146_097, from_march % 146_097);
-    let year_of_cycle =
-        (day_of_cycle - day_of_cycle / 1_460 + day_of_cycle / 36_524 - day_of_cycle / 146_096) / 365;
-    let day_of_year = day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (cycle * 400 + year_of_cycle + next, month, day)
-}
-
-/// Turns a date into days since 1970; nothing for a date that no calendar has.
-fn days(year: u64, month: u64, day: u64) -> Option<u64> {
-    let from_march = if month > 2 { month - 3 } else { month + 9 };
-    let year_from_march = if month > 2 { year } else { year.checked_sub(1)? };
-    let (cycle, year_of_cycle) = (year_from_march / 400, year_from_march % 400);
-    let day_of_year = (153 * from_march + 2) / 5 + day.checked_sub(1)?;
-    let day_of_cycle = year_of_cycle * 365 + year_of_cycle / 4 - year_of_cycle / 100 + day_of_year;
-    let found = (cycle * 146_097 + day_of_cycle).checked_sub(719_468)?;
-    (civil(found) == (year, month, day)).then_some(found)
 }
 
 /// Reads `2026-11-15T12:00:00Z`, with a fraction or another offset where there is one, or a date alone.
@@ -129,10 +103,7 @@ fn rfc3339(text: &str) -> Option<Duration> {
         digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten()
     };
     let is = |at: usize, bytes: &[u8]| text.as_bytes().get(at).is_some_and(|byte| bytes.contains(byte));
-    if !is(4, b"-") || !is(7, b"-") {
-        return None;
-    }
-    let midnight = days(number(0, 4)?, number(5, 7)?, number(8, 10)?)?.checked_mul(DAY)?;
+    let midnight = text.get(..10)?.parse::<Day>().ok()?.begins();
     if text.len() == 10 {
         return Some(Duration::from_secs(midnight));
     }
@@ -193,10 +164,9 @@ mod tests {
             assert_eq!(rfc3339(text).map(|at| at.as_secs()), seconds, "{text}");
         }
         for day in (0..200_000).step_by(13) {
-            let (year, month, date) = civil(day);
-            assert_eq!(days(year, month, date), Some(day), "{year}-{month}-{date}");
-            let printed = Moment::from(Duration::from_secs(day * DAY + 3_723)).to_string();
-            assert_eq!(rfc3339(&printed), Some(Duration::from_secs(day * DAY + 3_723)), "{printed}");
+            let at = Duration::from_secs(day * Day::SECONDS + 3_723);
+            let printed = Moment::from(at).to_string();
+            assert_eq!(rfc3339(&printed), Some(at), "{printed}");
         }
     }
 
@@ -204,7 +174,7 @@ mod tests {
     fn ages_may_be_days() {
         #[rustfmt::skip]
         let cases = [
-            ("30d", Some(30 * DAY)), ("2h", Some(7_200)), ("90s", Some(90)),
+            ("30d", Some(30 * Day::SECONDS)), ("2h", Some(7_200)), ("90s", Some(90)),
             ("0d", None), ("d", None), ("-1d", None), ("30", None), ("99999999999999999999d", None),
         ];
         for (text, seconds) in cases {

@@ -16,8 +16,9 @@ pub(crate) use error::CommandError;
 
 use ringfence_lint::draft::{Home, draft};
 use ringfence_lint::judge::{self, Subject};
-use ringfence_lint::waiver::{Day, FILE};
+use ringfence_lint::waiver::FILE;
 use ringfence_lint::{Analysis, Waivers};
+use ringfence_policy::Day;
 use ringfence_policy::report::{Finding, Level};
 
 use self::kind::Language;

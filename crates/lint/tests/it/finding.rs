@@ -139,7 +139,7 @@ fn a_tool_names_a_function_that_exists() {
 /// A day in three months.
 fn soon() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
-    ringfence_lint::waiver::Day::of_epoch(now + 90 * 86_400).to_string()
+    ringfence_policy::Day::of_epoch(now + 90 * 86_400).to_string()
 }
 
 #[test]
