@@ -7,7 +7,7 @@ mod private;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde::{Deserialize, Serialize};
 
@@ -275,11 +275,21 @@ fn below_the_floor(host: &Host, address: IpAddr, class: &str) -> Refusal {
 const METADATA: &[&str] =
     &["metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"];
 
+/// Addresses of the same outside of the ranges that [`classify`] knows: Alibaba, Oracle, Amazon, Google and Scaleway.
+const METADATA_ADDRESSES: &[IpAddr] = &[
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42)),
+];
+
 /// Tells whether a cloud may answer there with the credentials of the machine, so that nobody is advised to let a tool reach it.
 pub fn is_metadata(host: &Host) -> bool {
     match host {
         Host::Address(address) => {
-            matches!(classify(*address), AddressClass::LinkLocal | AddressClass::Metadata)
+            METADATA_ADDRESSES.contains(address)
+                || matches!(classify(*address), AddressClass::LinkLocal | AddressClass::Metadata)
         }
         Host::Name(name) => METADATA.contains(&name.to_string().as_str()),
     }

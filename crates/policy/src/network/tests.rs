@@ -156,7 +156,16 @@ fn refusals_say_what_would_permit_them() {
          and the personality's `private` does not list it"
     );
     // Whoever reads a hint follows it: none leads to the credentials of the machine.
-    for authority in ["169.254.169.254:80", "168.63.129.16:80", "metadata.google.internal:80"] {
+    for authority in [
+        "169.254.169.254:80",
+        "168.63.129.16:80",
+        "100.100.100.200:80",
+        "192.0.0.192:80",
+        "[fd00:ec2::254]:80",
+        "[fd20:ce::254]:80",
+        "[fd00:42::42]:80",
+        "metadata.google.internal:80",
+    ] {
         let hint = judge(authority).hint.unwrap();
         assert!(hint.starts_with("no change is advised: at `") && !hint.contains("add"), "{hint}");
     }
