@@ -7,6 +7,8 @@ use ringfence_policy::{NoFiles, Toolbox, Variables, check_examples, validate_too
 fuzz_target!(|text: &str| {
     let faults = Toolbox::faults(text);
     assert_eq!(faults.is_empty(), Toolbox::from_toml(text).is_ok(), "{faults:?}");
+    let faults = Toolbox::json_faults(text);
+    assert_eq!(faults.is_empty(), Toolbox::from_json(text).is_ok(), "{faults:?}");
     for toolbox in [Toolbox::from_toml(text), Toolbox::from_json(text)] {
         match toolbox {
             Err(error) => assert!(!error.message.is_empty()),

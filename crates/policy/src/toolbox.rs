@@ -10,7 +10,9 @@ mod notify;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use toml::de::DeTable;
 
+use crate::form::list_for_table;
 use crate::json::line_and_column;
 use crate::{
     AgentEntry, Assurance, Builtin, Capabilities, ConsoleEntry, Constraints, ContainerEntry, Declaration,
@@ -129,7 +131,11 @@ impl Toolbox {
     ///
     /// The first problem, with its line and column.
     pub fn from_toml(text: &str) -> Result<Self, DocumentError> {
-        toml::from_str(text).map_err(|error| told(text, &error))
+        let document = DeTable::parse(text).map_err(|error| told(text, &error))?;
+        if let Some((_, fault)) = fault::misplaced(text, &document) {
+            return Err(fault);
+        }
+        Self::deserialize(toml::Deserializer::from(document)).map_err(|error| told(text, &error))
     }
 
     /// Reads JSON of the same shape.
@@ -138,11 +144,17 @@ impl Toolbox {
     ///
     /// The first problem, with its line and column.
     pub fn from_json(text: &str) -> Result<Self, DocumentError> {
-        parse_json(text, JsonLimits::DOCUMENT).map_err(|error| DocumentError {
+        let value = parse_json(text, JsonLimits::DOCUMENT).map_err(|error| DocumentError {
             line: error.line,
             column: error.column,
             message: error.message,
         })?;
+        if !value.is_object() {
+            return Err(DocumentError { line: 1, column: 1, message: "expected an object".into() });
+        }
+        if let Some((key, _)) = list_for_table(&value) {
+            return Err(DocumentError { line: 0, column: 0, message: fault::no_table(key) });
+        }
         serde_json::from_str(text).map_err(|error| {
             let message = error.to_string();
             let message = message.split(" at line ").next().unwrap_or_default().to_owned();

@@ -7,11 +7,13 @@
 
 mod page;
 mod schema;
+mod shape;
 mod table;
 mod word;
 
 pub use page::page;
 pub use schema::schema;
+pub(crate) use shape::list_for_table;
 pub use table::TOOLBOX;
 pub use word::Word;
 

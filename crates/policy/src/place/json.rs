@@ -5,7 +5,8 @@
 //!
 //! INVARIANT: what [`JsonAsToml::back`] returns is JSON, and that of [`JsonAsToml::of`] where nothing was changed.
 
-use toml::de::DeTable;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use super::Places;
 use crate::json::{JsonLimits, parse_json};
@@ -14,16 +15,16 @@ use crate::json::{JsonLimits, parse_json};
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct JsonAsToml(String);
 
-/// What stands before the whole.
-const BEFORE: &str = "x=";
-
 impl JsonAsToml {
     /// The key that the whole stands under.
     pub const KEY: &'static str = "x";
 
+    /// What stands before the whole.
+    pub(crate) const BEFORE: &'static str = "x=";
+
     /// Reads a text; nothing where it is no object, or says what TOML cannot say in the same place: `null`, `\/`, halves of characters.
     pub fn of(text: &str) -> Option<Self> {
-        let mut toml = String::from(BEFORE);
+        let mut toml = String::from(Self::BEFORE);
         toml.extend(
             told_apart(text).map(|(c, place)| if place == Within::Rest && c == ':' { '=' } else { c }),
         );
@@ -38,13 +39,23 @@ impl JsonAsToml {
 
     /// Returns the places, as they are in the JSON.
     pub fn places(&self) -> Option<Places<'_>> {
-        let text = self.0.strip_prefix(BEFORE)?;
+        let text = self.0.strip_prefix(Self::BEFORE)?;
         Some(Places {
             text,
             document: DeTable::parse(&self.0).ok()?,
             under: Some(Self::KEY),
-            before: BEFORE.len(),
+            before: Self::BEFORE.len(),
         })
+    }
+
+    /// Returns what the JSON says, at the places of the TOML.
+    pub(crate) fn document(&self) -> Option<Spanned<DeTable<'_>>> {
+        let whole = DeTable::parse(&self.0).ok()?.into_inner().remove(Self::KEY)?;
+        let span = whole.span();
+        match whole.into_inner() {
+            DeValue::Table(table) => Some(Spanned::new(span, table)),
+            _ => None,
+        }
     }
 
     /// Returns the JSON of such a TOML, into which somebody may have written; nothing where there is none.
@@ -52,7 +63,7 @@ impl JsonAsToml {
         let mut json = String::new();
         // Where a key without quotes begins, which JSON does not know.
         let mut bare = None;
-        for (c, place) in told_apart(toml.strip_prefix(BEFORE)?) {
+        for (c, place) in told_apart(toml.strip_prefix(Self::BEFORE)?) {
             match c {
                 _ if place == Within::Text => bare = None,
                 '\'' | '#' => return None,

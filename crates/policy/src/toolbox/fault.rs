@@ -9,6 +9,9 @@ use toml::de::{DeTable, DeValue};
 use toml::{Deserializer, Spanned};
 
 use super::{DocumentError, Toolbox, told};
+use crate::JsonAsToml;
+use crate::form::list_for_table;
+use crate::json::line_and_column;
 
 /// More than this nobody reads.
 const MOST: usize = 50;
@@ -16,28 +19,64 @@ const MOST: usize = 50;
 impl Toolbox {
     /// Returns what [`from_toml`](Self::from_toml) says of a text, then what it would say without the part that this is about, and so on.
     pub fn faults(text: &str) -> Vec<DocumentError> {
-        let Ok(mut document) = DeTable::parse(text) else {
-            return Self::from_toml(text).err().into_iter().collect();
-        };
-        let (mut faults, mut taken) = (Vec::new(), Vec::new());
-        while faults.len() < MOST {
-            let Err(error) = Self::deserialize(Deserializer::from(document.clone())) else { break };
-            // What was taken out is not missing.
-            let is_missing = |key: &String| error.message().contains(&format!("missing field `{key}`"));
-            let is_new = !taken.iter().any(is_missing);
-            let mut fault = told(text, &error);
-            let key = error.span().and_then(|span| take_out(document.get_mut(), span.start));
-            if let Some(key) = key.as_ref().filter(|key| !fault.message.contains(&format!("`{key}`"))) {
-                fault.message = format!("`{key}`: {}", fault.message);
-            }
-            if is_new {
-                faults.push(fault);
-            }
-            let Some(key) = key else { break };
-            taken.push(key);
+        match DeTable::parse(text) {
+            Ok(document) => all_of(text, document),
+            Err(_) => Self::from_toml(text).err().into_iter().collect(),
         }
-        faults
     }
+
+    /// The same of [`from_json`](Self::from_json); one alone where the text says what TOML cannot say.
+    pub fn json_faults(text: &str) -> Vec<DocumentError> {
+        let Err(first) = Self::from_json(text) else { return Vec::new() };
+        let toml = JsonAsToml::of(text);
+        let document = toml.as_ref().and_then(|toml| Some((toml.as_str(), toml.document()?)));
+        let mut all = document.map(|(toml, document)| all_of(toml, document)).unwrap_or_default();
+        for fault in all.iter_mut().filter(|fault| fault.line == 1) {
+            fault.column = fault.column.saturating_sub(JsonAsToml::BEFORE.len());
+        }
+        if all.is_empty() { vec![first] } else { all }
+    }
+}
+
+/// Returns the first list that should be a table, and where it begins.
+pub(super) fn misplaced(text: &str, document: &Spanned<DeTable<'_>>) -> Option<(usize, DocumentError)> {
+    let whole = Spanned::new(document.span(), DeValue::Table(document.get_ref().clone()));
+    let (key, list) = list_for_table(&whole)?;
+    let start = list.span().start;
+    let (line, column) = line_and_column(text, start);
+    Some((start, DocumentError { line, column, message: no_table(key) }))
+}
+
+pub(super) fn no_table(key: &str) -> String {
+    format!("`{key}`: invalid type: list, expected a table")
+}
+
+fn all_of(text: &str, mut document: Spanned<DeTable<'_>>) -> Vec<DocumentError> {
+    let (mut faults, mut taken) = (Vec::new(), Vec::new());
+    while faults.len() < MOST
+        && let Some((start, fault)) = misplaced(text, &document)
+    {
+        faults.push(fault);
+        let Some(key) = take_out(document.get_mut(), start) else { break };
+        taken.push(key);
+    }
+    while faults.len() < MOST {
+        let Err(error) = Toolbox::deserialize(Deserializer::from(document.clone())) else { break };
+        // What was taken out is not missing.
+        let is_missing = |key: &String| error.message().contains(&format!("missing field `{key}`"));
+        let is_new = !taken.iter().any(is_missing);
+        let mut fault = told(text, &error);
+        let key = error.span().and_then(|span| take_out(document.get_mut(), span.start));
+        if let Some(key) = key.as_ref().filter(|key| !fault.message.contains(&format!("`{key}`"))) {
+            fault.message = format!("`{key}`: {}", fault.message);
+        }
+        if is_new {
+            faults.push(fault);
+        }
+        let Some(key) = key else { break };
+        taken.push(key);
+    }
+    faults
 }
 
 /// Takes the innermost entry out that holds this place, and returns its key.
@@ -128,6 +167,42 @@ command = 7
         14: `command`: invalid type: integer `7`, expected a list
         16: `server`: invalid type: table, expected a list
         "#);
+    }
+
+    #[test]
+    fn json_is_told_at_once_too() {
+        let told = |text: &str| {
+            let mut faults = Toolbox::json_faults(text);
+            faults.sort_by_key(|fault| (fault.line, fault.column));
+            faults
+                .iter()
+                .map(|fault| format!("{}:{}: {}", fault.line, fault.column, fault.message))
+                .collect::<Vec<_>>()
+        };
+        let text = "{\"personality\": {\"id\": 5,\n  \"fs_reach\": {\"read\": \"/etc\"}},\n \
+                    \"tools\": [{\"name\": \"one\", \"limits\": {\"wall\": 5}}]}";
+        assert_eq!(
+            told(text),
+            [
+                "1:24: `id`: invalid type: integer `5`, expected a string",
+                "2:24: `read`: invalid type: string \"/etc\", expected a list",
+                "3:47: `wall`: invalid type: integer `5`, expected a duration, as a string",
+            ]
+        );
+        assert_eq!(told("{\"tools\": []}"), Vec::<String>::new());
+        let text = "{\"personality\": {\"limits\": [\"1s\"], \"id\": 5}, \"tools\": [[\"one\"]]}";
+        assert_eq!(
+            told(text),
+            [
+                "1:28: `limits`: invalid type: list, expected a table",
+                "1:42: `id`: invalid type: integer `5`, expected a string",
+                "1:56: `tool`: invalid type: list, expected a table",
+            ]
+        );
+        // Only one thing can be told of what is no JSON, and of what TOML has no word for.
+        for text in ["{\"tools\": [}", "{\"tools\": null, \"servers\": 5}", "[]", "{\"tool\": [[\"\\/\"]]}"] {
+            assert_eq!(told(text).len(), 1, "{text}");
+        }
     }
 
     #[test]
