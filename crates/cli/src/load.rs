@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use ringfence::audit::VerifierKey;
 use ringfence::policy::explain::ProblemCode;
 use ringfence::policy::{
-    AgentEntry, ConsoleEntry, ContainerEntry, Declaration, EntryGap, Gap, GatewayEntry, JsonAsToml,
-    JsonLimits, Notify, Personality, Places, ServerEntry, Table, ToolName, Toolbox, Variables, check_agents,
-    check_examples, check_servers, parse_json, validate_registration,
+    AgentEntry, ConsoleEntry, ContainerEntry, Declaration, DocumentError, EntryGap, Gap, GatewayEntry,
+    JsonAsToml, JsonLimits, Notify, Personality, Places, ServerEntry, Table, ToolName, Toolbox, Variables,
+    check_agents, check_examples, check_servers, parse_json, validate_registration,
 };
 use ringfence::text::Verdict;
 use ringfence::{PinStatus, Pins};
@@ -112,9 +112,19 @@ impl Place {
         Ok(loaded)
     }
 
+    /// Tells whether the toolbox is JSON, and not TOML.
+    pub(crate) fn is_json(&self) -> bool {
+        is_json(&self.policy)
+    }
+
+    /// Reads the text of the toolbox in the form that its name says.
+    pub(crate) fn toolbox(&self, text: &str) -> Result<Toolbox, DocumentError> {
+        if self.is_json() { Toolbox::from_json(text) } else { Toolbox::from_toml(text) }
+    }
+
     /// Reads a text as if it were the toolbox.
     pub(crate) fn read(&self, text: &str) -> Loaded {
-        let is_json = self.policy.extension().is_some_and(|extension| extension == "json");
+        let is_json = self.is_json();
         let mut loaded = Loaded {
             personality: Personality::default(),
             declarations: Vec::new(),
@@ -129,10 +139,10 @@ impl Place {
             path: self.policy.clone(),
             text: text.to_owned(),
         };
-        let toolbox = match if is_json { Toolbox::from_json(text) } else { Toolbox::from_toml(text) } {
+        let toolbox = match self.toolbox(text) {
             Ok(toolbox) => toolbox,
-            Err(error) => {
-                let all = if is_json { vec![error] } else { Toolbox::faults(text) };
+            Err(_) => {
+                let all = if is_json { Toolbox::json_faults(text) } else { Toolbox::faults(text) };
                 loaded.problems = all.into_iter().map(Problem::of_shape).collect();
                 loaded.problems.sort_by_key(|problem| (problem.line, problem.column));
                 return loaded;
@@ -314,6 +324,11 @@ fn with_advice(error: CommandError) -> CommandError {
 pub(crate) fn read_schema(base: &Path, file: &str) -> Result<Value, String> {
     let text = read_text(&base.join(file), None).map_err(|error| error.to_string())?;
     parse_json(&text, JsonLimits::DOCUMENT).map_err(|error| error.to_string())
+}
+
+/// Tells whether a toolbox of this name is JSON, and not TOML.
+pub(crate) fn is_json(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "json")
 }
 
 /// Reads a text file of bounded size.

@@ -60,6 +60,15 @@ pub(crate) fn run(args: &InitArgs, place: &Place, out: &mut dyn Write) -> Result
         None => asked()?,
     };
     let place = place_of(&wanted, place);
+    if place.is_json() {
+        return Err(CommandError::Input {
+            message: format!(
+                "`{}` would be read as JSON, and what is written here is TOML",
+                place.policy.display()
+            ),
+            hint: Some("give --policy a name that ends in `.toml`"),
+        });
+    }
     // Before anything is made: whoever has a file already is told at once.
     if !args.print && !args.force && place.policy.symlink_metadata().is_ok() {
         return Err(CommandError::Input {

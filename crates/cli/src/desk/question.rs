@@ -69,8 +69,7 @@ impl FileDesk {
     pub(super) fn answer(&self, question: &PolicyQuestion) -> Result<PolicyAnswer, DeskError> {
         let case = understood(question, self.place.variables())?;
         let view = self.view()?;
-        let is_json = self.place.policy.extension().is_some_and(|extension| extension == "json");
-        let text = if is_json { "" } else { view.loaded.text() };
+        let text = if self.place.is_json() { "" } else { view.loaded.text() };
         let lines = Lines::of(text);
         let tool = question.tool.as_str();
         let Some(named) = view.named(tool) else {

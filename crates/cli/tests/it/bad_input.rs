@@ -58,7 +58,8 @@ fn a_broken_toolbox() {
     box.json:1:21: key `personality` appears twice
     why: ringfence explain check.syntax
     exit 4
-    box.json:1:17: unknown field `nmae`, expected one of `name`, `title`, `description`, `input`, `inputSchema`, `input_schema`, `output`, `outputSchema`, `output_schema`, `capabilities`, `class`, `safetyClass`, `safety_class`, `risk`, `idempotency`, `constraints`, `limits`, `assurance`, `command`, `builtin`, `runtime`, `component`, `image`
+    box.json:1:11: `tool`: missing field `name`
+    box.json:1:12: unknown field `nmae`, expected one of `name`, `title`, `description`, `input`, `inputSchema`, `input_schema`, `output`, `outputSchema`, `output_schema`, `capabilities`, `class`, `safetyClass`, `safety_class`, `risk`, `idempotency`, `constraints`, `limits`, `assurance`, `command`, `builtin`, `runtime`, `component`, `image`
     why: ringfence explain check.syntax
     exit 4
     box.json:1:11: the text ends where a value should be

@@ -216,6 +216,7 @@ fn what_cannot_be_made_says_what_to_do() {
         &["init", "--crate", "absent"],
         &["init", "--crate", "work"],
         &["init", "--policy", "no/such/folder/x.toml", "--command", "--", "cat"],
+        &["init", "--policy", "x.json", "--command", "--", "cat"],
     ];
     let mut said = String::new();
     for arguments in wrong {
@@ -271,6 +272,10 @@ fn what_cannot_be_made_says_what_to_do() {
     error: cannot write `no/such/folder/x.toml`: No such file or directory (os error 2)
       hint: make the folder first
     exit 1
+    $ ringfence init --policy x.json --command -- cat
+    error: `x.json` would be read as JSON, and what is written here is TOML
+      hint: give --policy a name that ends in `.toml`
+    exit 2
     ");
 }
 

@@ -1,6 +1,5 @@
 //! What is not the kernel's: the container engine of the toolbox, and the programs beside this one.
 
-use ringfence::policy::Toolbox;
 use ringfence::sandbox::doctor::{Finding, State};
 
 use crate::beside;
@@ -41,8 +40,7 @@ fn container(place: &Place) -> Finding {
         Ok(text) => text,
         Err(error) => return failed(&error),
     };
-    let is_json = place.policy.extension().is_some_and(|extension| extension == "json");
-    let toolbox = match if is_json { Toolbox::from_json(&text) } else { Toolbox::from_toml(&text) } {
+    let toolbox = match place.toolbox(&text) {
         Ok(toolbox) => toolbox,
         Err(error) => {
             let detail = format!("`{shown}` cannot be read: {}", one_line(&error.message));

@@ -77,7 +77,7 @@ impl<'a> Subject<'a> {
 
 impl Form {
     fn of(place: &Place, loaded: &Loaded) -> Self {
-        if place.policy.extension().is_none_or(|extension| extension != "json") {
+        if !place.is_json() {
             return Self::Toml;
         }
         JsonAsToml::of(loaded.text()).map_or(Self::OtherJson, Self::Json)

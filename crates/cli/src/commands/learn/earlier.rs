@@ -10,7 +10,7 @@ use super::beyond::beyond;
 use super::learnt::Learnt;
 use super::written::Kind;
 use crate::error::CommandError;
-use crate::load::Place;
+use crate::load::{Place, is_json};
 
 /// What the round before grants.
 #[derive(Debug, Default)]
@@ -50,8 +50,7 @@ impl Earlier {
         let grant = resolve_capabilities(declared, &loaded.personality)
             .map_err(|refusal| CommandError::Input { message: refusal.to_string(), hint: None })?;
         let mut earlier = Self::default();
-        let is_json = file.extension().is_some_and(|extension| extension == "json");
-        let written: Option<Value> = if is_json {
+        let written: Option<Value> = if is_json(file) {
             serde_json::from_str(loaded.text()).ok()
         } else {
             toml::from_str(loaded.text()).ok()

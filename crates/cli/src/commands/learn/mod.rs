@@ -34,7 +34,7 @@ use super::refusal;
 use crate::backup::back_up;
 use crate::book::replace;
 use crate::error::{CommandError, Exit};
-use crate::load::{Place, listed, read_text};
+use crate::load::{Place, is_json, listed, read_text};
 use crate::network::pinned;
 use crate::sandbox::{BackendChoice, choose};
 
@@ -226,7 +226,7 @@ impl<'a> Target<'a> {
             let real = |path: &Path| std::fs::canonicalize(path).ok();
             real(from).is_some() && real(from) == real(file)
         });
-        if same && file.extension().is_some_and(|extension| extension == "json") {
+        if same && is_json(file) {
             return Err(CommandError::Input {
                 message: format!("`{}` is JSON, and `learn` writes TOML", file.display()),
                 hint: Some("name another file with --out FILE"),

@@ -5,9 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use ringfence::policy::manifest::{DefaultLimits, LintRecord, Manifest, RuntimeRecord, Sources};
-use ringfence::policy::{
-    Declaration, JsonLimits, Limits, NamePattern, Runtime, ServerEntry, Toolbox, parse_json,
-};
+use ringfence::policy::{Declaration, JsonLimits, Limits, NamePattern, Runtime, ServerEntry, parse_json};
 use ringfence::sandbox::{SearchPath, default_limits};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -28,10 +26,7 @@ pub(super) fn manifest(
     recorded: Option<&Manifest>,
 ) -> Result<Manifest, CommandError> {
     let loaded = place.load()?.sound()?;
-    let is_json = place.policy.extension().is_some_and(|extension| extension == "json");
-    let text = loaded.text();
-    let toolbox = if is_json { Toolbox::from_json(text) } else { Toolbox::from_toml(text) };
-    let toolbox = toolbox.map_err(|error| input(error.to_string()))?;
+    let toolbox = place.toolbox(loaded.text()).map_err(|error| input(error.to_string()))?;
     // What is wrong was told above; here variables stay as they are written.
     let (tools, gaps) = toolbox.written_declarations(&mut PolicyFiles::beside(&place.policy));
     if let Some(gap) = gaps.first() {

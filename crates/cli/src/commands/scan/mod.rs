@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ScanArgs, place: &Place, out: &mut dyn Write) -> Result
         }
         (false, Some(file)) => report(&listed(&read_text(file, Some(GIVE))?)?, args.json, out),
         (false, None) if args.file.is_some() => report(&listed(&standard_input()?)?, args.json, out),
-        (false, None) if place.policy.extension().is_some_and(|extension| extension == "json") => {
+        (false, None) if place.is_json() => {
             report(&listed(&read_text(&place.policy, Some(GIVE))?)?, args.json, out)
         }
         (false, None) => report(&toolbox(place)?, args.json, out),
