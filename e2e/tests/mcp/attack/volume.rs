@@ -11,6 +11,9 @@ use crate::place::{Scene, attack};
 /// The most memory that a wrap may ever have had, in MB; it starts with about ten.
 const MOST: u64 = 96;
 
+/// How long a flood may hold an answer up: seconds, and more where a test build shares its processors.
+const SOON: Duration = Duration::from_secs(90);
+
 /// The most memory that the process of the wrap ever had, in MB.
 fn peak(client: &Client) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", client.id())).unwrap();
@@ -26,7 +29,7 @@ fn floods_before_an_answer_are_dropped_or_passed_in_bounds() {
         let begun = Instant::now();
         let reply = client.call("work", json!({}));
         let after = client.call("work", json!({}));
-        assert!(begun.elapsed() < Duration::from_secs(30), "{arguments:?}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < SOON, "{arguments:?}: {:?}", begun.elapsed());
         // A line that is too long may cost the call, never the session.
         assert!(!failed(&reply) || arguments == ["line"], "{arguments:?}: {reply:?}");
         assert!(!failed(&after) || arguments == ["line"], "{arguments:?}: {after:?}");
