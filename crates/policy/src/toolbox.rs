@@ -257,7 +257,9 @@ fn told(text: &str, error: &toml::de::Error) -> DocumentError {
         // In the words of TOML.
         (message, _) => one_line(message)
             .replace("expected a sequence", "expected a list")
-            .replace("invalid type: map", "invalid type: table"),
+            .replace("expected a map", "expected a table")
+            .replace("invalid type: map", "invalid type: table")
+            .replace("invalid type: sequence", "invalid type: list"),
     };
     DocumentError { line, column, message }
 }

@@ -34,24 +34,6 @@ fn place(kind: &'static Kind, around: Around<'_>, each: &mut dyn FnMut(&'static 
     }
 }
 
-/// A list of what a table says would be read as its fields in their order.
-#[test]
-fn no_list_stands_for_a_table() {
-    let mut tried = 0;
-    everywhere(&mut |table, around| {
-        if std::ptr::eq(table, &TOOLBOX) {
-            return;
-        }
-        for own in table.samples.iter().map(|text| sample(text)) {
-            let list = around(Value::Array(own.values().cloned().collect()));
-            let told = Toolbox::from_json(&list.to_string()).unwrap_err().message;
-            assert!(told.contains("expected a table") || told.contains("invalid type"), "{list}: {told}");
-            tried += 1;
-        }
-    });
-    assert!(tried > 30, "{tried}");
-}
-
 fn everywhere(each: &mut dyn FnMut(&'static Table, Around<'_>)) {
     visit(&TOOLBOX, &|value| value, each);
 }
@@ -202,4 +184,22 @@ fn every_key_is_explained_in_one_sentence_without_a_line_break() {
             assert!(key.standing == Standing::Current || key.name == "safety");
         }
     }
+}
+
+/// A list of what a table says would be read as its fields in their order.
+#[test]
+fn no_list_stands_for_a_table() {
+    let mut tried = 0;
+    everywhere(&mut |table, around| {
+        if std::ptr::eq(table, &TOOLBOX) {
+            return;
+        }
+        for own in table.samples.iter().map(|text| sample(text)) {
+            let list = around(Value::Array(own.values().cloned().collect()));
+            let told = Toolbox::from_json(&list.to_string()).unwrap_err().message;
+            assert!(told.contains("expected a table") || told.contains("invalid type"), "{list}: {told}");
+            tried += 1;
+        }
+    });
+    assert!(tried > 30, "{tried}");
 }

@@ -208,6 +208,8 @@ command = 7
     #[test]
     fn what_is_right_has_none_and_what_is_no_toml_has_one() {
         assert!(said("[personality]\nid = \"a\"\n").is_empty());
+        let named = "[[server]]\nname = \"a\"\ncommand = [\"x\"]\ntool = []\n";
+        assert_eq!(said(named), ["4: `tool`: invalid type: list, expected a table"]);
         assert_eq!(said("[personality\nid = 5\n").len(), 1);
         let many: String = (0..80).map(|number| format!("a{number} = 1\n")).collect();
         assert_eq!(said(&many).len(), MOST);
