@@ -1,4 +1,4 @@
-//! The shared example cases, asked through the real `ringfence ask`, where they are present.
+//! The cases of `tests/corpora`, asked through the real `ringfence ask`.
 //!
 //! Each line is sent and its answer awaited before the next, so that a time can be measured for each.
 
@@ -47,13 +47,13 @@ impl Asking {
     }
 }
 
-fn cases(name: &str) -> Option<Vec<Value>> {
-    let path = format!("{}/../../../shared/corpora/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("the shared corpus `{name}` is not here; the project's own tables stand alone");
-        return None;
-    };
-    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+/// Returns the cases of a file in `tests/corpora`, which are at least `minimum` many.
+pub(crate) fn cases(name: &str, minimum: usize) -> Vec<Value> {
+    let path = format!("{}/../../tests/corpora/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("`{path}`: {error}"));
+    let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(cases.len() >= minimum, "`{path}` has {} cases, fewer than {minimum}", cases.len());
+    cases
 }
 
 /// Compares an answer with its case; collects what differs.
@@ -73,7 +73,7 @@ fn compare(case: &Value, answer: &Value, took: Duration, wrong: &mut Vec<String>
 
 #[test]
 fn hosts() {
-    let Some(cases) = cases("hosts") else { return };
+    let cases = cases("hosts", 120);
     let directory = tempfile::tempdir().unwrap();
     let mut asking = Asking::start(directory.path());
     let (mut wrong, mut asked) = (Vec::new(), 0);
@@ -105,7 +105,7 @@ fn hosts() {
 
 #[test]
 fn paths() {
-    let Some(cases) = cases("paths") else { return };
+    let cases = cases("paths", 50);
     let base = cases[0]["base_setup"].as_array().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let mut asking = Asking::start(directory.path());
@@ -210,7 +210,7 @@ fn base64(text: &str) -> Vec<u8> {
 
 #[test]
 fn schemas() {
-    let Some(cases) = cases("schemas") else { return };
+    let cases = cases("schemas", 60);
     let directory = tempfile::tempdir().unwrap();
     let mut asking = Asking::start(directory.path());
     let (mut wrong, mut asked) = (Vec::new(), 0);

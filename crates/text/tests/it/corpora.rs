@@ -1,15 +1,15 @@
-//! The shared example cases, where they are present: figures are printed, and must hold.
+//! The cases of `tests/corpora` that [`clean`] must meet: hidden characters, secrets and honest descriptions.
 
 use ringfence_text::clean;
 use serde_json::Value;
 
-fn cases(name: &str) -> Vec<Value> {
-    let path = format!("{}/../../../shared/corpora/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("the shared corpus `{name}` is not here; the project's own tables stand alone");
-        return Vec::new();
-    };
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+/// Returns the cases of a file in `tests/corpora`, which are at least `minimum` many.
+pub(crate) fn cases(name: &str, minimum: usize) -> Vec<Value> {
+    let path = format!("{}/../../tests/corpora/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("`{path}`: {error}"));
+    let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(cases.len() >= minimum, "`{path}` has {} cases, fewer than {minimum}", cases.len());
+    cases
 }
 
 fn strings<'a>(case: &'a Value, key: &str) -> Vec<&'a str> {
@@ -28,7 +28,7 @@ fn forbidden(point: char, ranges: &[&str]) -> bool {
 fn unicode() {
     let mut wrong = Vec::new();
     let mut debatable = 0;
-    let all = cases("unicode");
+    let all = cases("unicode", 60);
     for case in &all {
         let input = case["input"].as_str().unwrap();
         let cleaned = clean(input);
@@ -56,7 +56,7 @@ fn unicode() {
 fn secrets() {
     let (mut missed, mut damaged) = (Vec::new(), Vec::new());
     let (mut secrets, mut benign) = (0, 0);
-    for case in &cases("secrets") {
+    for case in &cases("secrets", 80) {
         let secret = strings(case, "secret_parts").concat();
         let text = case["template"].as_str().unwrap().replace("{S}", &secret);
         let cleaned = clean(&text);
@@ -89,7 +89,7 @@ fn secrets() {
 #[test]
 fn descriptions() {
     let mut damaged = Vec::new();
-    let all = cases("benign");
+    let all = cases("benign", 300);
     for case in &all {
         let text = case["description"].as_str().unwrap_or_default();
         let cleaned = clean(text);

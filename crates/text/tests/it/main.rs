@@ -1,7 +1,7 @@
 //! The crate from outside.
 
 #![cfg(test)]
-#![expect(clippy::disallowed_methods, reason = "the shared cases are files")]
+#![expect(clippy::disallowed_methods, reason = "the cases are files")]
 
 mod corpora;
 mod properties;
