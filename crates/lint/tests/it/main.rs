@@ -3,7 +3,6 @@
     clippy::disallowed_methods,
     clippy::indexing_slicing,
     clippy::panic,
-    clippy::print_stderr,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test starts programs, stops at the first surprise, and says what it measured and what it did not run"

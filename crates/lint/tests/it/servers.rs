@@ -1,19 +1,14 @@
-//! Real MCP servers, where `RINGFENCE_TEST_MCP` names the folder that `script/mcp-servers` prints.
+//! Real MCP servers, in the folder that `RINGFENCE_TEST_MCP` names. `script/mcp-servers` fetches them, on Linux only.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
 use ringfence_lint::{Analysis, Effect, EffectSet, python, script};
 
-/// Returns the folder of the servers, or says that there is none.
-fn servers(test: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("RINGFENCE_TEST_MCP").map(PathBuf::from);
-    if folder.is_none() {
-        eprintln!(
-            "{test}: not run, because RINGFENCE_TEST_MCP is not set (script/mcp-servers prints its value)"
-        );
-    }
-    folder
+/// Returns the folder of the servers.
+fn servers() -> PathBuf {
+    let folder = std::env::var_os("RINGFENCE_TEST_MCP");
+    folder.unwrap_or_else(|| panic!("set RINGFENCE_TEST_MCP to what `script/mcp-servers` prints")).into()
 }
 
 /// Compares what a server's own package holds, and what one of its functions reaches, with what should be.
@@ -34,9 +29,10 @@ fn check(name: &str, started: Instant, analysis: &Analysis, expected: &[Effect],
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "`script/test` fetches the servers on Linux only")]
 fn servers_for_node_hold_exactly_what_they_use() {
     use Effect::{Clock, EnvRead, FsRead, FsWrite, NetConnect, NetListen, Random};
-    let Some(folder) = servers("servers_for_node_hold_exactly_what_they_use") else { return };
+    let folder = servers();
     let cases: [(&str, &[Effect], (&str, Effect)); 4] = [
         ("server-filesystem", &[FsRead, FsWrite, EnvRead, Random], ("dist/lib.writeFileContent", FsWrite)),
         ("server-memory", &[FsRead, FsWrite, EnvRead, Random], ("dist/index", FsWrite)),
@@ -57,9 +53,10 @@ fn servers_for_node_hold_exactly_what_they_use() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "`script/test` fetches the servers on Linux only")]
 fn servers_for_python_hold_exactly_what_they_use() {
     use Effect::{Clock, EnvRead, EnvWrite, Exec, FsRead, FsWrite, NetConnect, NetDns};
-    let Some(folder) = servers("servers_for_python_hold_exactly_what_they_use") else { return };
+    let folder = servers();
     let cases: [(&str, &[Effect], (&str, Effect)); 4] = [
         (
             "mcp-server-fetch",
