@@ -12,6 +12,7 @@ use ringfence::{
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, code, echo_of, personality};
+use crate::wait::{PATIENCE, wait_until};
 
 struct Office {
     approvals: Arc<MemoryApprovals>,
@@ -90,7 +91,7 @@ async fn a_call_that_does_not_wait_runs_when_it_comes_again() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_waits_for_two_people_and_the_audit_has_each_step() {
     let office = Office::open().await;
     let stage = office.stage(SafetyClass::Privileged, Duration::from_secs(10));
@@ -125,7 +126,7 @@ async fn a_refusal_holds_until_the_request_expires() {
     assert_eq!(code(&stage.call("echo", json!("x")).await), "APPROVAL_REQUIRED", "a new request");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn changed_arguments_are_judged_and_need_their_own_people() {
     let office = Office::open().await;
     let stage = office.stage(SafetyClass::Privileged, Duration::from_secs(10));
@@ -172,7 +173,7 @@ async fn nobody_is_asked_about_what_is_done_already() {
     assert_eq!(filed.len(), 1, "{filed:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_whose_arguments_people_changed_is_the_same_call_when_it_comes_again() {
     let office = Office::open().await;
     let pay = tool("pay")
@@ -233,19 +234,24 @@ async fn people_are_not_asked_about_more_than_they_can_read() {
 #[tokio::test]
 async fn nobody_is_asked_about_a_call_that_another_is_making() {
     let office = Office::open().await;
+    let hangs = Arc::new(AtomicUsize::new(0));
+    let hanging = Arc::clone(&hangs);
     let hang = tool("hang")
         .class(SafetyClass::Financial)
         .idempotency(IdempotencyMode::Required)
         .input_schema(json!(true))
         .output_schema(json!(true))
-        .run(|_: Value, _| std::future::pending::<Result<Value, ringfence::ToolError>>())
+        .run(move |_: Value, _| {
+            hanging.fetch_add(1, Ordering::SeqCst);
+            std::future::pending::<Result<Value, ringfence::ToolError>>()
+        })
         .unwrap();
-    let stage = office.stage(SafetyClass::Read, Duration::from_secs(10)).with(hang);
+    let stage = office.stage(SafetyClass::Read, PATIENCE).with(hang);
     let call = || Call::new("hang", json!({})).idempotency_key("k");
     let other = async {
         office.decide(&office.ada, Word::Approve).await.unwrap();
         // The first call has taken the approval and its key before it hangs.
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        wait_until("the first call hangs", || hangs.load(Ordering::SeqCst) == 1).await;
         let report = stage.registry.call(&ringfence::Run::new("other", "s"), call()).await;
         stage.run.cancel();
         report

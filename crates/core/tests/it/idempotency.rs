@@ -94,7 +94,7 @@ async fn the_business_key_stands_in_where_the_caller_sends_none() {
     assert_eq!(ran.load(Ordering::SeqCst), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn after_a_failure_nobody_knows_and_nothing_runs_again() {
     for what in ["fail", "lie", "panic", "hang"] {
         let (stage, ran) = stage(IdempotencyMode::Optional);
@@ -147,7 +147,7 @@ async fn a_key_in_use_is_a_conflict_until_its_call_ends() {
     assert_eq!(code(&after), "OUTCOME_UNKNOWN");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_leaves_its_key_in_doubt() {
     let (stage, _) = stage(IdempotencyMode::Optional);
     let call = || keyed("k", json!({"do": "hang"}));

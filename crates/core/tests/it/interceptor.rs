@@ -137,9 +137,9 @@ async fn a_cancelled_run_does_not_wait_for_an_interceptor() {
         }
     }
     let stage = Stage::of(Registry::builder().interceptor(Arc::new(Never))).with(crate::stage::echo());
-    let (report, ()) = tokio::join!(
-        tokio::time::timeout(std::time::Duration::from_secs(5), stage.call("echo", json!("x"))),
-        async { stage.run.cancel() },
-    );
+    let (report, ()) =
+        tokio::join!(tokio::time::timeout(crate::wait::PATIENCE, stage.call("echo", json!("x"))), async {
+            stage.run.cancel()
+        },);
     assert_eq!(code(&report.unwrap()), "CANCELLED");
 }

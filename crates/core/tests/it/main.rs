@@ -31,3 +31,4 @@ mod secret;
 mod stage;
 mod storage;
 mod touch;
+mod wait;

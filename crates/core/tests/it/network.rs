@@ -3,7 +3,6 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use ringfence::egress::{Client, Dialer, Evidence, StaticResolver, Verdict, Via};
 use ringfence::policy::{HostName, HostSet, NetworkCeiling, Private};
@@ -16,6 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::stage::{Stage, code, personality};
+use crate::wait::{PATIENCE, wait_until};
 
 /// A server that greets whoever connects, and then waits for the other side to go.
 struct Greeter {
@@ -63,7 +63,7 @@ fn registry(hosts: &[&str], on_unknown: &str) -> RegistryBuilder {
     let launcher = SandboxLauncher::new(Sandbox::new(Native::new())).dialer(dialer.clone());
     let backends =
         Backends::none().network(Client::builder().dialer(dialer).build()).launcher(Arc::new(launcher));
-    Registry::builder().backends(backends).personality(personality(json!({
+    Registry::builder().backends(backends).deadline(PATIENCE).personality(personality(json!({
         "network": { "allow": hosts, "private": ["127.0.0.0/8"], "on_unknown": on_unknown },
         "process": { "allow": ["python3"] },
     })))
@@ -90,21 +90,10 @@ fn connect(host: &str) -> Value {
     let (name, port) = host.rsplit_once(':').unwrap();
     json!(format!(
         "import socket\n\
-         try:\n    s = socket.create_connection(('{name}', {port}), 20)\n    print(s.recv(5).decode())\n    \
-             print('left with', s.recv(1))\n\
+         try:\n    s = socket.create_connection(('{name}', {port}), 120)\n    print(s.recv(5).decode())\n    \
+             s.sendall(b'!')\n    print('left with', s.recv(1))\n\
          except OSError as error:\n    print(type(error).__name__)"
     ))
-}
-
-/// Waits until the server has greeted somebody, so that a connection is known to be open.
-async fn open(server: &Greeter) -> bool {
-    for _ in 0..2_000 {
-        if server.greeted() > 0 {
-            return true;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    false
 }
 
 fn shown(evidence: &Evidence) -> (String, Option<u16>, Via) {
@@ -151,19 +140,16 @@ async fn hosts_can_be_taken_back_while_a_call_runs() {
             let (stage, host) = (Arc::clone(&stage), server.host());
             tokio::spawn(async move { stage.call("script", connect(&host)).await })
         };
-        if !open(&server).await {
+        // A call that ended early says more than a wait that ends late.
+        wait_until("the server greets or the call ends", || server.greeted() > 0 || calling.is_finished())
+            .await;
+        if server.greeted() == 0 {
             panic!("{how}: {:?}", calling.await.unwrap().outcome);
         }
         let live = stage.registry.live_calls();
         assert_eq!((live.len(), live[0].tool().as_str(), live[0].tally().open), (1, "script", 1));
-        // The greeting is to have arrived inside before the connection is cut.
-        for _ in 0..2_000 {
-            if live[0].tally().received >= 5 {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        // The script answers the greeting, so after that the greeting has arrived inside and may be cut off.
+        wait_until("the script answers", || live[0].tally().sent >= 1).await;
         match how {
             "narrow" => {
                 let two: HostSet = ["two.acme.io".parse().unwrap()].into_iter().collect();
@@ -196,20 +182,18 @@ async fn an_unknown_host_waits_for_a_person() {
             let (stage, host) = (Arc::clone(&stage), server.host());
             let script = format!(
                 "import socket\n\
-                 try: print(socket.create_connection(('one.acme.io', {}), 20).recv(5).decode())\n\
+                 try: print(socket.create_connection(('one.acme.io', {}), 120).recv(5).decode())\n\
                  except OSError as error: print(type(error).__name__)",
                 host.rsplit_once(':').unwrap().1
             );
             tokio::spawn(async move { stage.call("script", json!(script)).await })
         };
         let mut waiting = None;
-        for _ in 0..1_000 {
-            waiting = waiting.or_else(|| approver.waiting().pop());
-            if waiting.is_some() {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        wait_until("somebody is asked", || {
+            waiting = waiting.take().or_else(|| approver.waiting().pop());
+            waiting.is_some()
+        })
+        .await;
         let request = waiting.unwrap();
         assert_eq!(request.arguments["connect"], server.host());
         assert_eq!(server.greeted(), 0); // nothing was dialled while the question was open

@@ -14,6 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::stage::{Stage, code, echo_of};
+use crate::wait::wait_until;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
@@ -34,6 +35,7 @@ impl Hook {
             if statuses.is_empty() {
                 // Takes the connection and never answers.
                 let _held = listener.accept().await.unwrap();
+                kept.lock().unwrap().push(String::new());
                 std::future::pending::<()>().await;
             }
             for status in statuses {
@@ -131,11 +133,14 @@ async fn two_hooks_of_one_server_are_both_told_and_one_that_hangs_keeps_nobody_w
     let notifier = Notifier::new(asked(&clock).await).channel(Arc::new(silent.channel(&clock)));
     let stop = tokio_util::sync::CancellationToken::new();
     let stopped = async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        wait_until("the hook is called", || silent.heard.lock().unwrap().len() == 1).await;
+        // From here on time stands still, and jumps to the patience with the hook if that is waited for.
+        tokio::time::pause();
         stop.cancel();
+        tokio::time::Instant::now()
     };
-    let both = async { tokio::join!(notifier.run(&stop), stopped) };
-    tokio::time::timeout(Duration::from_secs(5), both).await.unwrap();
+    let (_unheard, stopped) = tokio::join!(notifier.run(&stop), stopped);
+    assert!(stopped.elapsed() < Duration::from_secs(5), "{:?}", stopped.elapsed());
 }
 
 #[tokio::test]

@@ -1,14 +1,15 @@
 //! Several calls at once: in order, within limits, and no call is another's problem.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ringfence::{Batch, Call, Registry, Run, Tool, ToolError, tool};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::{Stage, code, echo};
+use crate::stage::{Stage, code};
+use crate::wait::{PATIENCE, wait_until};
 
 /// Waits `ms`, then does what it is told.
 fn worker(now: &Arc<AtomicUsize>, most: &Arc<AtomicUsize>) -> impl Tool + use<> {
@@ -133,12 +134,13 @@ async fn deadlines_are_the_shortest_of_registry_limits_and_call() {
 #[tokio::test]
 async fn cancelling_ends_calls_in_flight_and_refuses_later_ones() {
     let token = CancellationToken::new();
-    let mut stage = Stage::bare().with(worker(&Arc::default(), &Arc::default()));
+    let now = Arc::new(AtomicUsize::new(0));
+    let mut stage = Stage::bare().with(worker(&now, &Arc::default()));
     stage.run = Run::builder("run-1", "session-1").cancelled_by(token.clone()).start();
-    let calls = (0..4).map(|n| Call::new("work", json!({"n": n, "ms": 60_000}))).collect();
+    let calls = (0..4).map(|n| Call::new("work", json!({"n": n, "ms": 600_000}))).collect();
     let together = stage.registry.execute_parallel(&stage.run, calls, batch(2));
     let (reports, ()) = tokio::join!(together, async {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        wait_until("two calls run", || now.load(Ordering::SeqCst) == 2).await;
         token.cancel();
     });
     let kinds: Vec<_> = reports.iter().map(|report| report.outcome.envelope_code().unwrap()).collect();
@@ -149,35 +151,50 @@ async fn cancelling_ends_calls_in_flight_and_refuses_later_ones() {
 
 #[tokio::test]
 async fn blocking_tools_do_not_hold_the_others_up() {
-    let stage = Stage::bare().with(echo()).with(
-        tool("blocking")
-            .input_schema(json!(true))
-            .output_schema(json!(true))
-            .run_blocking(|_: Value, _| {
-                std::thread::sleep(Duration::from_millis(80));
-                Ok(json!("done"))
-            })
-            .unwrap(),
-    );
-    let calls = vec![
-        Call::new("blocking", json!({})),
-        Call::new("blocking", json!({})),
-        Call::new("echo", json!("x")),
-    ];
-    let reports = stage.registry.execute_parallel(&stage.run, calls, batch(8)).await;
-    assert!(reports.iter().all(|report| report.outcome.is_done()));
-    let durations: Vec<_> = reports.iter().map(|report| report.duration).collect();
-    assert!(durations[0] >= Duration::from_millis(80) && durations[0] < Duration::from_secs(5));
-    assert!(durations[2] < Duration::from_millis(60), "{durations:?}");
+    // Each blocking call holds its thread until the other one has run, so a call that waited for them would never end.
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let released = Mutex::new(released);
+    let stage = Stage::bare()
+        .with(
+            tool("blocking")
+                .input_schema(json!(true))
+                .output_schema(json!(true))
+                .run_blocking(move |_: Value, _| {
+                    released.lock().unwrap().recv_timeout(PATIENCE).map_err(|_| ToolError::new("held up"))?;
+                    std::thread::sleep(Duration::from_millis(30));
+                    Ok(json!("done"))
+                })
+                .unwrap(),
+        )
+        .with(
+            tool("quick")
+                .input_schema(json!(true))
+                .output_schema(json!(true))
+                .run(move |_: Value, _| {
+                    let release = release.clone();
+                    async move {
+                        release.send(()).and_then(|()| release.send(())).unwrap();
+                        Ok(json!("x"))
+                    }
+                })
+                .unwrap(),
+        );
+    let deadline = PATIENCE * 2;
+    let calls = ["blocking", "blocking", "quick"].map(|name| Call::new(name, json!({})).deadline(deadline));
+    let reports = stage.registry.execute_parallel(&stage.run, calls.to_vec(), batch(8)).await;
+    assert!(reports.iter().all(|report| report.outcome.is_done()), "{reports:?}");
+    assert!(reports[..2].iter().all(|report| report.duration >= Duration::from_millis(30)), "{reports:?}");
 }
 
 #[tokio::test]
 async fn dropping_the_batch_ends_its_calls() {
     let now = Arc::new(AtomicUsize::new(0));
     let stage = Stage::bare().with(worker(&now, &Arc::default()));
-    let calls = (0..4).map(|n| Call::new("work", json!({"n": n, "ms": 60_000}))).collect();
+    let calls = (0..4).map(|n| Call::new("work", json!({"n": n, "ms": 600_000}))).collect();
     let together = stage.registry.execute_parallel(&stage.run, calls, batch(4));
-    assert!(tokio::time::timeout(Duration::from_millis(20), together).await.is_err());
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    assert_eq!(Arc::strong_count(&stage.registry), 1, "no task holds the registry any more");
+    tokio::select! {
+        _ = together => panic!("the calls ended"),
+        () = wait_until("four calls run", || now.load(Ordering::SeqCst) == 4) => {}
+    }
+    wait_until("no task holds the registry any more", || Arc::strong_count(&stage.registry) == 1).await;
 }

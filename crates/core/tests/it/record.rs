@@ -219,7 +219,7 @@ async fn a_port_that_panics_is_a_failed_call_with_a_record() {
     assert!(report.outcome.error().unwrap().contains("connection lost"), "{:?}", report.outcome);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_that_is_given_up_leaves_its_record() {
     let stage = stage().with(
         tool("hang")

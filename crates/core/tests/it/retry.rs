@@ -127,7 +127,7 @@ async fn a_tool_that_can_find_out_settles_its_call_in_doubt() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_may_wait_for_the_one_that_has_its_key() {
     let ran = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&ran);
