@@ -1,12 +1,11 @@
 //! The pages of the audit: search, verification, export and proofs.
 
-use std::time::Duration;
-
 use ringfence::audit::{ProofFile, SignerKey, TrustedLog};
 use ringfence_server::console::ConsoleConfig;
 use serde_json::{Value, json};
 
 use crate::console::{Browser, FOUL, Scene, assert_is_text, encode};
+use crate::wait::wait_for;
 
 const LOG: &str = "log.example";
 
@@ -31,14 +30,11 @@ fn call(number: u64, tool: &str, more: &str) -> Value {
 
 /// Waits until a verification has ended.
 async fn verified(browser: &Browser) -> Value {
-    for _ in 0..500 {
+    wait_for("the verification ends", async || {
         let seen = browser.json("/api/v1/audit/verification").await;
-        if seen["state"] != "running" {
-            return seen;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it has not ended after 5 seconds");
+        (seen["state"] != "running").then_some(seen)
+    })
+    .await
 }
 
 #[tokio::test]

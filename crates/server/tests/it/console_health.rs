@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use ringfence::{Call, Registry, Run};
 use ringfence_server::Room as _;
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::console::{Browser, FOUL, Scene, assert_is_text, client, token};
 use crate::session::fake::{Setup, legacy, tool};
+use crate::wait::wait_for;
 
 fn enforced(text: &str) -> Enforcement {
     let own = || text.to_owned();
@@ -85,15 +85,11 @@ async fn metrics_are_for_whoever_shows_a_token() {
 
 /// Waits until health says something.
 async fn until(browser: &Browser, pointer: &str, expected: &Value) -> Value {
-    let mut health = Value::Null;
-    for _ in 0..500 {
-        health = browser.json("/api/v1/health").await;
-        if health.pointer(pointer) == Some(expected) {
-            return health;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("{pointer} is not {expected} after 5 seconds: {health}");
+    wait_for(&format!("{pointer} is {expected}"), async || {
+        let health = browser.json("/api/v1/health").await;
+        (health.pointer(pointer) == Some(expected)).then_some(health)
+    })
+    .await
 }
 
 #[tokio::test]

@@ -15,3 +15,4 @@ mod console_reference;
 mod console_tools;
 mod http;
 mod session;
+mod wait;

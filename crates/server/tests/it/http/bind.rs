@@ -14,6 +14,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::client::{Live, legacy};
 use super::house::{ALICE, House, door};
+use crate::wait::PATIENCE;
 
 fn agent(name: &str, token: &str) -> AgentToken {
     AgentToken { agent: Agent { name: name.to_owned(), ..Agent::default() }, hash: token_hash(token) }
@@ -103,14 +104,14 @@ async fn a_new_token_lets_in() {
 #[tokio::test]
 async fn tls_is_spoken_with_the_given_certificate() {
     let (tls, der) = certificate();
-    let config = EdgeConfig {
+    let config = |header_timeout: Duration| EdgeConfig {
         agents: vec![agent("alice", ALICE)],
         hosts: vec!["gateway.example".to_owned()],
-        tls: Some(tls),
-        limits: EdgeLimits { header_timeout: Duration::from_millis(500), ..EdgeLimits::default() },
+        tls: Some(tls.clone()),
+        limits: EdgeLimits { header_timeout, ..EdgeLimits::default() },
         ..EdgeConfig::default()
     };
-    let house = House::of(config).await;
+    let house = House::of(config(PATIENCE)).await;
     let mut roots = RootCertStore::empty();
     roots.add(der).unwrap();
     let mut client = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
@@ -131,12 +132,16 @@ async fn tls_is_spoken_with_the_given_certificate() {
     assert_eq!(reply.status, 200, "{}", reply.body);
     assert!(reply.header("mcp-session-id").is_some_and(|id| id.len() == 32));
 
+    house.stop().await;
+
     // Plain text is not answered, and neither is somebody who says nothing.
+    let house = House::of(config(Duration::from_millis(500))).await;
+    let asking = house.client(ALICE);
     for text in ["POST /mcp HTTP/1.1\r\n\r\n", ""] {
         let mut stream = asking.connect().await;
         stream.write_all(text.as_bytes()).await.unwrap();
         let mut read = Vec::new();
-        tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut read)).await.unwrap().unwrap();
+        tokio::time::timeout(PATIENCE, stream.read_to_end(&mut read)).await.unwrap().unwrap();
         assert!(!read.starts_with(b"HTTP"), "{text:?}");
     }
     house.stop().await;

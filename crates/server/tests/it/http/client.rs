@@ -1,7 +1,6 @@
 //! A client that sends exactly what the test says, and reads what comes: whole, or event by event.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{
@@ -9,7 +8,7 @@ use tokio::io::{
 };
 use tokio::net::TcpStream;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::wait::PATIENCE;
 
 #[derive(Clone)]
 pub(crate) struct Client {

@@ -18,6 +18,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
 use super::client::Client;
+use crate::wait::{PATIENCE, wait_for, wait_until};
 
 pub(super) const ALICE: &str = "rf_alice";
 pub(super) const BOB: &str = "rf_bob";
@@ -40,27 +41,21 @@ pub(super) struct Seen {
 impl Seen {
     /// Waits until a count is reached.
     pub(super) async fn until(&self, count: impl Fn(&Self) -> &AtomicUsize, least: usize) {
-        for _ in 0..500 {
-            if count(self).load(Ordering::SeqCst) >= least {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("{} instead of {least} after 5 seconds", count(self).load(Ordering::SeqCst));
+        wait_until(&format!("a count of {least}"), || count(self).load(Ordering::SeqCst) >= least).await;
     }
 
     /// Waits until nothing more is taken, and returns how much was.
     pub(super) async fn until_stuck(&self) -> usize {
-        let mut last = 0;
-        for _ in 0..40 {
-            tokio::time::sleep(Duration::from_millis(500)).await;
+        // One look could fall into a moment in which the machine ran something else, so several have to agree.
+        let (mut last, mut agree) = (0, 0);
+        wait_for("it gets stuck", async || {
+            tokio::time::sleep(Duration::from_millis(200)).await;
             let now = self.taken.load(Ordering::SeqCst);
-            if now > 0 && now == last {
-                return now;
-            }
+            agree = if now > 0 && now == last { agree + 1 } else { 0 };
             last = now;
-        }
-        panic!("it never got stuck");
+            (agree == 4).then_some(now)
+        })
+        .await
     }
 }
 
@@ -181,8 +176,9 @@ impl TestRoom {
             }
             // Sends one thing, and the rest when the test says so.
             "stream/gated" => {
+                let opened = self.seen.gate.notified();
                 outlet.send(progress(0)).await.unwrap();
-                self.seen.gate.notified().await;
+                opened.await;
                 for number in 1..=count {
                     let _sent = outlet.send(progress(number)).await;
                 }
@@ -190,11 +186,9 @@ impl TestRoom {
             }
             "hang" => {
                 let hanging = Hanging(Arc::clone(&self.seen));
+                let over = self.over.notified();
                 self.seen.hung.fetch_add(1, Ordering::SeqCst);
-                tokio::select! {
-                    () = std::future::pending() => {}
-                    () = self.over.notified() => {}
-                }
+                over.await;
                 drop(hanging);
                 return;
             }
@@ -206,8 +200,9 @@ impl TestRoom {
             }
             // Answers when the test says so, and notes that it went on.
             "gated" => {
+                let opened = self.seen.gate.notified();
                 self.seen.hung.fetch_add(1, Ordering::SeqCst);
-                self.seen.gate.notified().await;
+                opened.await;
                 self.seen.notified.lock().unwrap().push("gated".to_owned());
                 Ok(json!({}))
             }
@@ -233,9 +228,10 @@ impl TestRoom {
             "subscriptions/listen" => {
                 let params = json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": id } });
                 let line = notification_line("notifications/subscriptions/acknowledged", Some(&raw(&params)));
+                let over = self.over.notified();
                 outlet.send(line).await.unwrap();
                 let _hanging = Hanging(Arc::clone(&self.seen));
-                self.over.notified().await;
+                over.await;
                 Ok(json!({ "resultType": "complete" }))
             }
             "lines" => {
@@ -289,9 +285,9 @@ impl House {
 
     /// Stops the edge, and says how long that took.
     pub(super) async fn stop(self) -> Duration {
-        let start = std::time::Instant::now();
+        let start = tokio::time::Instant::now();
         self.stop.send(()).unwrap();
-        tokio::time::timeout(Duration::from_secs(8), self.running).await.unwrap().unwrap().unwrap();
+        tokio::time::timeout(PATIENCE, self.running).await.unwrap().unwrap().unwrap();
         start.elapsed()
     }
 

@@ -2,6 +2,7 @@
 
 use super::client::{Client, Event, legacy};
 use super::house::{ALICE, House};
+use crate::wait::wait_for;
 
 async fn resume(session: &Client, last: &str) -> super::client::Live {
     session.clone().header("last-event-id", last).open("GET", "/mcp", "").await
@@ -122,14 +123,9 @@ async fn there_is_one_stream_that_belongs_to_no_request() {
 
     // After it is closed there may be another.
     drop(again);
-    let mut status = 0;
-    for _ in 0..500 {
-        status = session.open("GET", "/mcp", "").await.status;
-        if status == 200 {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    assert_eq!(status, 200);
+    wait_for("the stream can be had again", async || {
+        (session.open("GET", "/mcp", "").await.status == 200).then_some(())
+    })
+    .await;
     house.stop().await;
 }

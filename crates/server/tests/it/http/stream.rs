@@ -7,6 +7,7 @@ use ringfence_server::http::EdgeLimits;
 
 use super::client::{Client, Live, legacy, modern};
 use super::house::{ALICE, House};
+use crate::wait::wait_until;
 
 fn single(house: &House, method: &str) -> Client {
     house.client(ALICE).headers(&format!("mcp-protocol-version: 2026-07-28 | mcp-method: {method}"))
@@ -118,12 +119,7 @@ async fn a_closed_connection_gives_up_nothing_of_a_session() {
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(session.post(&legacy(2, "echo", "")).await.status, 200);
     house.seen.gate.notify_waiters();
-    for _ in 0..500 {
-        if !house.seen.notified.lock().unwrap().is_empty() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    wait_until("it goes on", || !house.seen.notified.lock().unwrap().is_empty()).await;
     assert_eq!(*house.seen.notified.lock().unwrap(), ["gated"], "it went on to its end");
     house.stop().await;
 }

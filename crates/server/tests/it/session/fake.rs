@@ -17,6 +17,8 @@ use ringfence_server::{
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::wait::PATIENCE;
+
 /// What a fake server answers with. It may write whatever it likes first.
 pub(crate) type Behaviour = dyn Fn(&Value, &mut dyn Write) -> Option<Value> + Send + Sync;
 
@@ -184,7 +186,7 @@ impl Setup {
             accept: Accept::Clean,
             rules: BTreeMap::new(),
             people: None,
-            patience: Duration::from_secs(10),
+            patience: Duration::from_secs(60),
             options: HouseOptions::default(),
         }
     }
@@ -290,7 +292,7 @@ impl Client {
     /// Waits for the next message.
     pub(crate) async fn hear(&self) -> Value {
         let mut lines = self.lines.lock().await;
-        let line = tokio::time::timeout(Duration::from_secs(20), lines.recv()).await;
+        let line = tokio::time::timeout(PATIENCE, lines.recv()).await;
         serde_json::from_str(&line.expect("nothing was heard in time").expect("nothing more is heard"))
             .unwrap()
     }

@@ -9,6 +9,7 @@ use ringfence_server::{Agent, Room as _};
 use serde_json::{Value, json};
 
 use super::fake::{Client, Setup, code, legacy, text, tool};
+use crate::wait::wait_until;
 
 #[tokio::test]
 async fn a_session_keeps_to_the_era_it_began_in() {
@@ -162,12 +163,15 @@ async fn a_server_that_hangs_at_its_start_leaves_nothing_behind() {
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     for _ in 0..5 {
         let id = client.begin("initialize", params.clone());
+        wait_until("the server is started", || server.started.load(Ordering::SeqCst) > 0).await;
         tokio::time::sleep(Duration::from_millis(30)).await;
         let cancelled: Value =
             json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
         client.tell(&cancelled).await;
     }
     assert_eq!(server.started.load(Ordering::SeqCst), 1, "one at a time");
+    // The clock jumps to the next timer whenever nothing runs, so these seconds are those that the end waits for.
+    tokio::time::pause();
     let ended = tokio::time::timeout(Duration::from_secs(5), Arc::clone(&client.session).close()).await;
     assert!(ended.is_ok(), "the end does not wait for a start that takes long");
 }

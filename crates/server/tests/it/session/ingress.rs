@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use ringfence_server::Accept;
 use serde_json::{Value, json};
@@ -127,7 +126,7 @@ async fn a_list_without_an_end_is_not_waited_for() {
             json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "tools": [tool(&name)], "nextCursor": "more" } })
         })
     });
-    let client = Setup { patience: Duration::from_secs(5), ..Setup::new(&server) }.legacy(json!({})).await;
+    let client = Setup::new(&server).legacy(json!({})).await;
     assert_eq!(client.tools().await, ["ringfence_policy"]);
     assert!(pages.load(Ordering::SeqCst) <= 64);
 }

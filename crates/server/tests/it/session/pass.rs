@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use ringfence::policy::SafetyClass;
 use ringfence_server::{Room as _, ToolRule};
 use serde_json::{Value, json};
 
 use super::fake::{Fake, Setup, code, legacy, text, tool};
+use crate::wait::wait_until;
 
 fn is(message: &Value, method: &str) -> bool {
     message["method"] == json!(method)
@@ -104,16 +104,9 @@ async fn progress_and_cancellation_go_under_the_clients_own_names() {
             &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }),
         )
         .await;
-    let told = async {
-        loop {
-            let all = cancelled.lock().unwrap().clone();
-            if let [asked, number] = &all[..] {
-                return asked["asked"] == *number;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    assert!(tokio::time::timeout(Duration::from_secs(10), told).await.unwrap());
+    wait_until("the server is told", || cancelled.lock().unwrap().len() == 2).await;
+    let all = cancelled.lock().unwrap().clone();
+    assert_eq!(all[0]["asked"], all[1]);
 }
 
 #[tokio::test]
@@ -156,10 +149,11 @@ async fn a_server_that_hangs_costs_its_own_call() {
             Some("two") => text(message, "fine"),
             _ => None,
         });
-    let client =
-        Setup { patience: Duration::from_millis(300), ..Setup::new(&server) }.legacy(json!({})).await;
+    let client = Setup::new(&server).legacy(json!({})).await;
     let id = client.begin("tools/call", json!({ "name": "one", "arguments": {} }));
     assert_eq!(client.call("two", json!({})).await["result"]["content"][0]["text"], json!("fine"));
+    // From here on nothing answers any more, and the clock jumps to the end of the patience.
+    tokio::time::pause();
     assert_eq!(code(&client.answer(id).await), "DEADLINE_EXCEEDED");
 }
 
