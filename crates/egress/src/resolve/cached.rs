@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ringfence_policy::HostName;
+use tokio::time::Instant;
 
 use super::{Resolver, Resolving};
 use crate::scope::locked;
@@ -88,7 +89,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn keeps_answers_for_a_while_and_failures_not_at_all() {
         let table = StaticResolver::new().with(name("one.acme.io"), [[10, 0, 0, 1].into()]);
         let cached = CachedResolver::new(table).keep(Duration::from_millis(50));

@@ -54,7 +54,7 @@ impl Guard {
     fn due(&self) -> Result<Instant, Broken> {
         let meter = self.ticket.scope().meter();
         let (started, active) = self.ticket.times();
-        let now = std::time::Instant::now();
+        let now = Instant::now();
         let silent = active + meter.idle;
         let aged = meter.longest.map(|longest| started + longest);
         if aged.is_some_and(|aged| aged <= now) {
@@ -63,7 +63,7 @@ impl Guard {
         if silent <= now {
             return Err(Broken::Silent);
         }
-        Ok(Instant::from_std(aged.map_or(silent, |aged| aged.min(silent))))
+        Ok(aged.map_or(silent, |aged| aged.min(silent)))
     }
 }
 

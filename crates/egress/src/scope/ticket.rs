@@ -5,10 +5,11 @@
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ringfence_policy::{Host, Refusal, Target};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::guard::Guard;
 use super::{Evidence, Scope, State, Tally, Verdict, Via, locked};

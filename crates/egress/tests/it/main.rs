@@ -11,3 +11,4 @@ mod redirect;
 mod scope;
 mod server;
 mod tls;
+mod wait;

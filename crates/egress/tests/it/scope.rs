@@ -12,6 +12,7 @@ use ringfence_policy::{
 };
 
 use crate::server::{HOLD, Server, client, grant, ok, redirect, set};
+use crate::wait::{StoppedClock, wait_until};
 
 #[derive(Default)]
 struct Notes(Mutex<Vec<Evidence>>);
@@ -80,7 +81,16 @@ async fn refusals_and_failures_are_told_of_too() {
     let silent = Server::start("127.0.0.1", |_| [b"HTTP/1.1 200 OK\r\n", HOLD].concat()).await;
     let (scope, notes) = noted(acme(), |scope| scope);
     let request = Request::get(&format!("http://one.acme.io:{}/", silent.port())).unwrap();
-    let error = client().send(&scope, request.deadline(Duration::from_millis(50))).await.unwrap_err();
+    let clock = StoppedClock::new();
+    let late = async {
+        // Only an exchange that is under way is cut.
+        wait_until("the server is asked", || !silent.seen().is_empty()).await;
+        tokio::time::advance(Duration::from_millis(60)).await;
+    };
+    let client = client();
+    let (sent, ()) = tokio::join!(client.send(&scope, request.deadline(Duration::from_millis(50))), late);
+    let error = sent.unwrap_err();
+    drop(clock);
     assert_eq!(error.code(), Code::DeadlineExceeded);
     assert!(matches!(notes.verdicts()[..], [Verdict::Cut { .. }]));
     assert_eq!((server.seen().len(), scope.tally().open), (0, 0));
@@ -125,6 +135,7 @@ type Case = (&'static str, Limits, fn(&Scope));
 
 #[tokio::test]
 async fn an_open_response_is_cut_with_its_scope() {
+    let _clock = StoppedClock::new();
     let idle = Limits { idle: Some(Span::new(Duration::from_millis(50))), ..Limits::default() };
     let cases: [Case; 3] = [
         ("revoked", Limits::default(), Scope::revoke),
@@ -138,6 +149,9 @@ async fn an_open_response_is_cut_with_its_scope() {
         let (scope, notes) = noted(acme(), |scope| scope.limits(limits));
         let response = get(&client(), &scope, &server).await.unwrap();
         cut(&scope);
+        if what == "silent" {
+            tokio::time::advance(Duration::from_millis(60)).await;
+        }
         let error = response.bytes().await.unwrap_err();
         assert!(matches!(error, EgressError::Refused(_)), "{what}: {error}");
         assert!(matches!(notes.verdicts()[..], [Verdict::Cut { .. }]), "{what}");

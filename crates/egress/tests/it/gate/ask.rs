@@ -5,21 +5,24 @@ use std::time::Duration;
 
 use ringfence_egress::{Asker, Verdict};
 use ringfence_policy::{Code, OnUnknown, Refusal, Target};
+use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use super::house::{Answer, House, Kind, Plan, code, echo, rest};
+use crate::wait::{PATIENCE, wait_until};
 
-/// Answers after a while, and counts how often it was asked.
+/// Answers once the test lets it, and counts how often it was asked.
 struct Person {
     asked: AtomicUsize,
     says: Option<bool>,
+    may_answer: Semaphore,
 }
 
 impl Asker for Person {
     fn ask<'a>(&'a self, _: &'a Target) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
-            sleep(Duration::from_millis(150)).await;
+            let _answers = self.may_answer.acquire().await;
             match self.says {
                 Some(true) => Ok(()),
                 Some(false) => Err(Refusal::new(Code::ApprovalDenied, "rather not")),
@@ -29,12 +32,12 @@ impl Asker for Person {
     }
 }
 
-async fn house(says: Option<bool>) -> (House, Arc<Person>) {
-    let person = Arc::new(Person { asked: AtomicUsize::new(0), says });
+async fn house(says: Option<bool>, patience: Duration) -> (House, Arc<Person>) {
+    let person = Arc::new(Person { asked: AtomicUsize::new(0), says, may_answer: Semaphore::new(0) });
     let plan = Plan {
         on_unknown: OnUnknown::Ask,
         asker: Some(Arc::clone(&person) as Arc<dyn Asker>),
-        patience: Duration::from_millis(400),
+        patience,
         ..Plan::default()
     };
     (House::open(Kind::Opaque, plan).await, person)
@@ -42,13 +45,15 @@ async fn house(says: Option<bool>) -> (House, Arc<Person>) {
 
 #[tokio::test]
 async fn a_yes_lets_everyone_through_who_waited() {
-    let (house, person) = house(Some(true)).await;
+    let (house, person) = house(Some(true), PATIENCE).await;
     let mut clients = Vec::new();
     for _ in 0..5 {
         clients.push(house.connect("new.acme.io").await);
     }
+    wait_until("all of them wait", || house.scope.tally().open == 5).await;
     sleep(Duration::from_millis(50)).await;
     assert_eq!(house.far.accepted(), 0);
+    person.may_answer.add_permits(1);
     for client in &mut clients {
         assert_eq!(echo(client, b"x").await, b"x");
     }
@@ -60,8 +65,11 @@ async fn a_yes_lets_everyone_through_who_waited() {
 
 #[tokio::test]
 async fn a_no_is_remembered_and_so_is_no_answer() {
-    for (says, expected) in [(Some(false), "APPROVAL_DENIED"), (None, "APPROVAL_REQUIRED")] {
-        let (house, person) = house(says).await;
+    for (says, patience, expected) in
+        [(Some(false), PATIENCE, "APPROVAL_DENIED"), (None, Duration::from_millis(400), "APPROVAL_REQUIRED")]
+    {
+        let (house, person) = house(says, patience).await;
+        person.may_answer.add_permits(1);
         let mut clients = [house.connect("new.acme.io").await, house.connect("new.acme.io").await];
         for client in &mut clients {
             assert!(!rest(client).await.1);
@@ -76,7 +84,7 @@ async fn a_no_is_remembered_and_so_is_no_answer() {
 
 #[tokio::test]
 async fn nobody_is_asked_about_what_is_never_let_through() {
-    let (house, person) = house(Some(true)).await;
+    let (house, person) = house(Some(true), PATIENCE).await;
     for name in ["localhost", "nas.lan", "metadata.google.internal", "10.0.0.5"] {
         assert_eq!(house.ask(name, 1).await, Answer::Error(3), "{name}");
     }
@@ -87,7 +95,7 @@ async fn nobody_is_asked_about_what_is_never_let_through() {
 
 #[tokio::test]
 async fn what_is_revoked_is_no_longer_asked_about() {
-    let (mut house, person) = house(None).await;
+    let (mut house, person) = house(None, PATIENCE).await;
     let mut client = house.connect("new.acme.io").await;
     while person.asked.load(Ordering::SeqCst) == 0 {
         tokio::task::yield_now().await;

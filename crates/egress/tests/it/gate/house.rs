@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ringfence_egress::{
     Asker, Dialer, Evidence, Gate, Layout, Range, Resolver, Scope, Sockets, StaticResolver, Verdict, Witness,
@@ -18,6 +18,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::server::set;
+use crate::wait::{PATIENCE, rest_a_moment};
 
 /// An address of the range that no name is ever given.
 pub(crate) const NOBODY: &str = "127.77.9.9";
@@ -142,7 +143,7 @@ impl Default for Plan {
             on_unknown: OnUnknown::Refuse,
             limits: Limits::default(),
             asker: None,
-            patience: Duration::from_secs(5),
+            patience: PATIENCE,
             resolver: Arc::new(resolver),
             habit: Habit::Echo,
         }
@@ -215,21 +216,21 @@ impl House {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         socket.send_to(&question(name, kind), self.dns).await.unwrap();
         let mut buffer = [0; 512];
-        let answer = timeout(Duration::from_secs(2), socket.recv_from(&mut buffer)).await;
+        let answer = timeout(PATIENCE, socket.recv_from(&mut buffer)).await;
         let (count, _) = answer.expect("an answer").unwrap();
         Answer::read(&buffer[..count])
     }
 
     /// Waits until so much has been told, and returns it.
     pub(crate) async fn told(&self, count: usize) -> Vec<Evidence> {
-        for _ in 0..500 {
-            if self.notes.0.lock().unwrap().len() >= count {
-                break;
-            }
-            sleep(Duration::from_millis(10)).await;
+        let told = || self.notes.0.lock().unwrap().clone();
+        let end = Instant::now() + PATIENCE;
+        while told().len() < count {
+            assert!(Instant::now() < end, "{count} are expected: {:#?}", told());
+            rest_a_moment(Duration::from_millis(5)).await;
         }
         // Whatever is told beyond the expected comes now.
-        sleep(Duration::from_millis(20)).await;
+        rest_a_moment(Duration::from_millis(20)).await;
         let told = self.notes.0.lock().unwrap().clone();
         assert_eq!(told.len(), count, "{told:#?}");
         told
@@ -300,7 +301,7 @@ pub(crate) fn question(name: &str, kind: u16) -> Vec<u8> {
 /// Reads until the other side ends or breaks off, and says which.
 pub(crate) async fn rest(stream: &mut TcpStream) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
-    let read = timeout(Duration::from_secs(15), stream.read_to_end(&mut bytes)).await.expect("an end");
+    let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.expect("an end");
     (bytes, read.is_ok())
 }
 
@@ -308,7 +309,7 @@ pub(crate) async fn rest(stream: &mut TcpStream) -> (Vec<u8>, bool) {
 pub(crate) async fn echo(stream: &mut TcpStream, words: &[u8]) -> Vec<u8> {
     stream.write_all(words).await.unwrap();
     let mut back = vec![0; words.len()];
-    timeout(Duration::from_secs(5), stream.read_exact(&mut back)).await.expect("an echo").unwrap();
+    timeout(PATIENCE, stream.read_exact(&mut back)).await.expect("an echo").unwrap();
     back
 }
 

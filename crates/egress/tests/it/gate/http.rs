@@ -1,12 +1,10 @@
-use std::time::Duration;
-
 use ringfence_egress::Verdict;
 use ringfence_policy::Limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::timeout;
 
 use super::house::{Habit, House, Kind, Plan, code, rest};
 use crate::server::resolver;
+use crate::wait::wait_until;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -121,15 +119,9 @@ async fn an_upgrade_waits_for_the_answer() {
         let mut answer = [0; 12];
         client.read_exact(&mut answer).await.unwrap();
         if agreed {
-            let mut heard = house.far.heard();
-            for _ in 0..100 {
-                if heard.len() == upgrade.len() + frame.len() {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(10)).await;
-                heard = house.far.heard();
-            }
-            assert!(heard.ends_with(frame));
+            let whole = upgrade.len() + frame.len();
+            wait_until("the frame is heard", || house.far.heard().len() >= whole).await;
+            assert!(house.far.heard().ends_with(frame));
             client.shutdown().await.unwrap();
             rest(&mut client).await;
             assert_eq!(house.verdict().await, Verdict::Done);
@@ -159,16 +151,16 @@ async fn each_request_counts() {
     let house = House::open(Kind::Http, Plan { limits, habit: Habit::Listens, ..Plan::default() }).await;
     let mut client = house.connect("one.acme.io").await;
     let request = get(&format!("one.acme.io:{}", house.port));
-    for _ in 0..3 {
+    for count in 1..=3 {
         client.write_all(&request).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        wait_until("the request is heard", || house.far.heard().len() >= request.len() * count).await;
     }
     assert_eq!(house.far.heard(), request.repeat(3));
     client.write_all(&request).await.unwrap();
     assert!(!rest(&mut client).await.1);
     // And so does each connection.
     let mut client = house.connect("one.acme.io").await;
-    let (answer, _) = timeout(Duration::from_secs(2), rest(&mut client)).await.unwrap();
+    let (answer, _) = rest(&mut client).await;
     assert!(answer.starts_with(b"HTTP/1.1 403 "));
     drop(client);
     let told = house.told(2).await;
