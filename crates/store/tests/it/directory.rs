@@ -4,7 +4,6 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use ringfence::SecretSource as _;
 use ringfence_store::DirectorySecrets;
@@ -59,7 +58,7 @@ impl Bench {
         for (way, source) in ["openat2", "walk"].into_iter().zip(self.sources()) {
             for (name, answer) in cases {
                 // Nothing may wait for another process.
-                let asked = tokio::time::timeout(Duration::from_secs(10), ask(&source, name)).await;
+                let asked = tokio::time::timeout(crate::wait::PATIENCE, ask(&source, name)).await;
                 assert_eq!(asked.as_ref(), Ok(answer), "{name:?} by {way}");
             }
         }

@@ -11,6 +11,7 @@ mod postgres;
 mod sample;
 mod sqlite;
 mod variable;
+mod wait;
 
 use ringfence::SecretSource;
 

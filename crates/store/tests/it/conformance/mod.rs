@@ -65,12 +65,10 @@ impl Made {
         let count = "SELECT count(*) FROM ringfence.instance";
         let before = bench.number(count).await;
         drop(second);
-        let ended = async {
-            while bench.number(count).await >= before {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap();
+        crate::wait::wait_for("the end is known", async || {
+            (bench.number(count).await < before).then_some(())
+        })
+        .await;
     }
 
     fn store(&self) -> &dyn Store {

@@ -15,6 +15,10 @@ use serde_json::json;
 
 use super::*;
 use crate::sample::{ORIGIN, key, log};
+use crate::wait::wait_for;
+
+/// How often a test tries what a busy machine can spoil, and a broken build spoils each time.
+const ATTEMPTS: usize = 6;
 
 pub(super) fn claim(key: &str, owner: &str) -> KeyClaim {
     KeyClaim {
@@ -88,16 +92,25 @@ async fn the_one_who_ran_a_call_knows_better() {
 #[tokio::test]
 async fn a_lease_is_renewed_while_the_process_lives() {
     let bench = Bench::new().await;
-    let first = open_for(&bench, Duration::from_millis(900)).await;
     let second = bench.open().await;
-    assert_eq!(first.claim(&claim("one", "a")).await, Ok(Claim::Granted(Fence(1))));
-    let mut lost = first.lost();
-    let started = Instant::now();
-    while started.elapsed() < Duration::from_secs(3) {
-        assert_eq!(second.claim(&claim("one", "b")).await, Ok(Claim::InFlight));
-        assert!((&mut lost).now_or_never().is_none());
-        tokio::time::sleep(Duration::from_millis(50)).await;
+    // A machine that stands still for longer than the lease loses it rightly. Without renewal every attempt would.
+    for attempt in 0..ATTEMPTS {
+        let first = open_for(&bench, Duration::from_millis(900)).await;
+        let key = format!("key-{attempt}");
+        assert!(matches!(first.claim(&claim(&key, "a")).await, Ok(Claim::Granted(_))));
+        let mut lost = first.lost();
+        let started = Instant::now();
+        let mut holds = true;
+        while holds && started.elapsed() < Duration::from_secs(3) {
+            holds = second.claim(&claim(&key, "b")).await == Ok(Claim::InFlight)
+                && (&mut lost).now_or_never().is_none();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        if holds {
+            return;
+        }
     }
+    panic!("the lease ended each time");
 }
 
 #[tokio::test]
@@ -106,16 +119,15 @@ async fn a_process_learns_that_it_is_taken_for_dead_and_begins_again() {
     let first = open_for(&bench, Duration::from_millis(900)).await;
     assert_eq!(first.claim(&claim("one", "a")).await, Ok(Claim::Granted(Fence(1))));
     forget_all(&bench).await;
-    tokio::time::timeout(Duration::from_secs(5), first.lost()).await.unwrap();
-    assert!(first.claim(&claim("two", "a")).await.is_err());
-    // It is somebody else from now on.
     let started = Instant::now();
-    let granted = loop {
-        match first.claim(&claim("two", "a")).await {
-            Ok(found) => break found,
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-        }
-        assert!(started.elapsed() < Duration::from_secs(10));
+    tokio::time::timeout(PATIENCE, first.lost()).await.unwrap();
+    let at_once = first.claim(&claim("two", "a")).await.ok();
+    // It is nobody for a second, which a slow machine may miss.
+    assert!(at_once.is_none() || started.elapsed() >= Duration::from_secs(1), "{at_once:?}");
+    // It is somebody else from now on.
+    let granted = match at_once {
+        Some(found) => found,
+        None => wait_for("it begins again", async || first.claim(&claim("two", "a")).await.ok()).await,
     };
     assert_eq!(granted, Claim::Granted(Fence(2)));
     assert_eq!(first.claim(&claim("one", "a")).await, Ok(Claim::Unknown(Fence(1))));
@@ -127,28 +139,37 @@ async fn a_process_without_its_server_counts_itself_dead_before_others_do() {
     let server = Server::start();
     let bench = Bench::on(server.restart()).await;
     let store = open_for(&bench, Duration::from_secs(2)).await;
-    assert_eq!(store.claim(&claim("one", "a")).await, Ok(Claim::Granted(Fence(1))));
-    let started = Instant::now();
-    let server = tokio::task::spawn_blocking(move || {
-        server.kill();
-        server
-    })
-    .await
-    .unwrap();
-    tokio::time::timeout(Duration::from_secs(10), store.lost()).await.unwrap();
-    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
-    let _server = tokio::task::spawn_blocking(move || {
-        server.restart();
-        server
-    })
-    .await
-    .unwrap();
-    let started = Instant::now();
-    while store.claim(&claim("two", "a")).await.is_err() {
-        assert!(started.elapsed() < Duration::from_secs(30));
-        tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut server = Some(server);
+    let mut fastest = Duration::MAX;
+    // A busy machine may be late to kill the server or to notice, so the best of several attempts counts.
+    for attempt in 0..ATTEMPTS {
+        let key = format!("key-{attempt}");
+        let claimed =
+            wait_for("the server answers", async || store.claim(&claim(&key, "a")).await.ok()).await;
+        assert!(matches!(claimed, Claim::Granted(_)), "{claimed:?}");
+        let running = server.take().unwrap();
+        let started = Instant::now();
+        let killed = tokio::task::spawn_blocking(move || {
+            running.kill();
+            running
+        })
+        .await
+        .unwrap();
+        tokio::time::timeout(PATIENCE, store.lost()).await.unwrap();
+        fastest = fastest.min(started.elapsed());
+        let again = tokio::task::spawn_blocking(move || {
+            killed.restart();
+            killed
+        });
+        server = Some(again.await.unwrap());
+        if fastest < Duration::from_secs(4) {
+            break;
+        }
     }
+    assert!(fastest < Duration::from_secs(4), "{fastest:?}");
+    wait_for("the server answers", async || store.claim(&claim("last", "a")).await.ok()).await;
     drop(bench);
+    drop(server);
 }
 
 #[tokio::test]
@@ -157,11 +178,11 @@ async fn closing_a_store_ends_its_lease() {
     let (first, second) = (bench.open().await, bench.open().await);
     assert_eq!(first.claim(&claim("one", "a")).await, Ok(Claim::Granted(Fence(1))));
     drop(first);
-    let started = Instant::now();
-    while second.claim(&claim("one", "b")).await != Ok(Claim::Unknown(Fence(1))) {
-        assert!(started.elapsed() < Duration::from_secs(10));
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    // The lease itself would last for an hour.
+    wait_for("the key is in doubt", async || {
+        (second.claim(&claim("one", "b")).await == Ok(Claim::Unknown(Fence(1)))).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -229,15 +250,11 @@ async fn what_a_dead_process_waited_for_is_adopted_once() {
     first.leave(&ids[1]).await.unwrap();
     assert!(second.adopt(Some("role"), 10).await.unwrap().is_empty());
     drop(first);
-    let started = Instant::now();
-    let adopted = loop {
+    let adopted = wait_for("it is adopted", async || {
         let adopted = second.adopt(Some("role"), 10).await.unwrap();
-        if !adopted.is_empty() {
-            break adopted;
-        }
-        assert!(started.elapsed() < Duration::from_secs(10));
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    };
+        (!adopted.is_empty()).then_some(adopted)
+    })
+    .await;
     assert_eq!(adopted.iter().map(|filed| &filed.id).collect::<Vec<_>>(), [&ids[0]]);
     assert!(second.adopt(Some("role"), 10).await.unwrap().is_empty());
     assert!(second.adopt(None, 0).await.unwrap().is_empty());
@@ -245,11 +262,10 @@ async fn what_a_dead_process_waited_for_is_adopted_once() {
 
     let third = bench.open().await;
     drop(second);
-    let started = Instant::now();
     let mut found = 0;
-    while found < 2 {
+    wait_for("both are adopted", async || {
         found += third.adopt(Some("role"), 1).await.unwrap().len();
-        assert!(started.elapsed() < Duration::from_secs(10));
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        (found >= 2).then_some(())
+    })
+    .await;
 }

@@ -19,6 +19,8 @@ use std::time::Duration;
 use ringfence_store::{PostgresOptions, PostgresStore};
 use tokio_postgres::NoTls;
 
+use crate::wait::PATIENCE;
+
 /// Where a server is, as `script/postgres` prints it. It must admit plain text from this machine too.
 const VARIABLE: &str = "RINGFENCE_TEST_POSTGRES";
 
@@ -53,9 +55,14 @@ impl Bench {
         self.url().split('?').next().unwrap().to_owned()
     }
 
-    /// Connects, and does not wait for long.
+    /// Connects. Nothing ends only because the machine is slow: neither patience nor the lease.
     pub(crate) async fn open(&self) -> PostgresStore {
-        let options = PostgresOptions { statement: Duration::from_secs(10), ..PostgresOptions::default() };
+        let options = PostgresOptions {
+            connect: PATIENCE,
+            patience: PATIENCE,
+            lease: Duration::from_hours(1),
+            ..PostgresOptions::default()
+        };
         PostgresStore::connect_with(&self.url(), options).await.unwrap()
     }
 

@@ -2,16 +2,23 @@
 
 use ringfence::audit::Progress;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ringfence::{Claim, IdempotencyStore as _, KeyClaim, KeyName};
 use ringfence_store::Filter;
 
 use super::*;
+use crate::wait::PATIENCE;
 
-/// How long the processes append.
+/// How long the processes append at least.
 const TIME: Duration = Duration::from_secs(3);
+
+/// How much each of them must have appended while the others go on.
+const FED: u64 = 50;
 
 /// Not a test: appends with many tasks at once, and prints how many were acknowledged.
 #[test]
@@ -33,24 +40,34 @@ fn appends(tasks: u64) {
     runtime.block_on(async {
         let store = SqliteStore::open(&path).unwrap();
         let start = Instant::now();
+        // Nobody stops before all are fed; a test that failed meanwhile never says so.
+        let stop = stop(&path);
+        let goes_on = move || start.elapsed() < TIME || (!stop.exists() && start.elapsed() < PATIENCE * 2);
+        let all = Arc::new(AtomicU64::new(0));
         let tasks = (0..tasks).map(|task| {
-            let store = store.clone();
+            let (store, goes_on, all) = (store.clone(), goes_on.clone(), Arc::clone(&all));
             tokio::spawn(async move {
                 let run = format!("{}-{task}", std::process::id());
                 let mut call = 0;
-                while start.elapsed() < TIME {
+                while goes_on() {
                     append(&store, &run, call..call + 1).await;
                     call += 1;
+                    if all.fetch_add(1, Ordering::SeqCst) + 1 == FED {
+                        say("fed");
+                    }
                 }
-                call
             })
         });
-        let mut count = 0;
         for task in tasks.collect::<Vec<_>>() {
-            count += task.await.unwrap();
+            task.await.unwrap();
         }
-        say(&format!("appended {count}"));
+        say(&format!("appended {}", all.load(Ordering::SeqCst)));
     });
+}
+
+/// Returns the file that tells the processes of a database to stop.
+fn stop(path: &Path) -> PathBuf {
+    path.with_extension("stop")
 }
 
 /// Says something to the process that started this one, on a line of its own.
@@ -72,9 +89,28 @@ fn nobody_starves_and_the_log_verifies() {
     for tests in [["appends_hard", "appends_hard"], ["appends_hard", "appends_softly"]] {
         let bench = Bench::new();
         let children = tests.map(|test| child::spawn(&format!("sqlite::process::{test}"), &bench.path()));
-        let counts = children.map(|child| end(child, "appended ").parse::<u64>().unwrap());
+        let (fed, all_fed) = std::sync::mpsc::channel();
+        let ends = children.map(|mut child| {
+            let fed = fed.clone();
+            std::thread::spawn(move || {
+                let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+                let mut count = 0;
+                for line in lines {
+                    if line == "fed" {
+                        fed.send(()).unwrap();
+                    }
+                    count = line.strip_prefix("appended ").map_or(count, |text| text.parse::<u64>().unwrap());
+                }
+                assert!(child.wait().unwrap().success());
+                count
+            })
+        });
+        for _ in tests {
+            assert_eq!(all_fed.recv_timeout(PATIENCE), Ok(()), "{tests:?}: somebody starves");
+        }
+        std::fs::write(stop(&bench.path()), "").unwrap();
+        let counts = ends.map(|end| end.join().unwrap());
         say(&format!("{tests:?}: {counts:?}"));
-        assert!(counts.iter().all(|count| *count >= 50), "{tests:?}: {counts:?}");
 
         let store = bench.open();
         assert_eq!(store.size().unwrap(), counts.iter().sum::<u64>());
@@ -118,7 +154,7 @@ fn lives_until_it_is_killed() {
     let Some(path) = child::path() else { return };
     let store = SqliteStore::open(&path).unwrap();
     say(&format!("lives {}", store.instance().unwrap()));
-    std::thread::sleep(Duration::from_secs(60));
+    std::thread::sleep(PATIENCE * 2);
 }
 
 #[test]
@@ -220,7 +256,7 @@ fn claims_until_it_is_killed() {
         let store = SqliteStore::open(&path).unwrap();
         assert!(matches!(store.claim(&claim("k", "child")).await.unwrap(), Claim::Granted(_)));
         say("claimed");
-        std::thread::sleep(Duration::from_secs(60));
+        std::thread::sleep(PATIENCE * 2);
     });
 }
 
