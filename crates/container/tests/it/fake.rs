@@ -20,8 +20,8 @@ const ID: &str = "sha256:1111111111111111111111111111111111111111111111111111111
 /// What two streams look like in one.
 pub(crate) const OUTPUT: &[u8] = b"\x01\0\0\0\0\0\0\x03out\x02\0\0\0\0\0\0\x03err";
 
-/// How long it waits for whoever asks.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long it waits for whoever asks, and a test for a question. Only a broken build waits that long.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What an engine was asked for.
 #[derive(Clone, Debug)]
@@ -125,7 +125,7 @@ impl Fake {
     pub(crate) fn wait_for(&self, what: &str) {
         let begun = Instant::now();
         while !self.was_asked(what) {
-            assert!(begun.elapsed() < Duration::from_secs(10), "nobody asked for {what}: {:?}", self.asked());
+            assert!(begun.elapsed() < PATIENCE, "nobody asked for {what}: {:?}", self.asked());
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -16,6 +16,7 @@ fn a_worker_of_the_runtime_may_run_a_command() {
         assert!(plan.parts().is_superset(&engine.enforces(&plan)));
         sandbox.run(&command(), Streams::default()).unwrap().ending
     });
-    let soon = async { tokio::time::timeout(Duration::from_secs(20), running).await };
+    // A command that held up its own runtime would never end.
+    let soon = async { tokio::time::timeout(Duration::from_secs(120), running).await };
     assert_eq!(fake.runtime.block_on(soon).unwrap().unwrap(), Ending::Exited(3));
 }

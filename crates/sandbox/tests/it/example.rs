@@ -16,6 +16,9 @@ use serde_json::Value;
 const DONE: &str =
     "HTTP/1.0 200 OK\r\nServer: micro\r\n\r\n{\"output\":[104,105]}\n{\"error\":[33]}\n{\"exited\":3}\n";
 
+/// How long a test waits for what is certain to happen. Only a broken build waits that long.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// What the service was asked, and whether the connection was closed afterwards.
 struct Service {
     folder: tempfile::TempDir,
@@ -32,7 +35,8 @@ impl Service {
         let ((ask, asked), (close, closed)) = (channel(), channel());
         std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            // Longer than any test waits: what it says of the end of a connection is never a guess.
+            stream.set_read_timeout(Some(PATIENCE * 10)).unwrap();
             let mut reader = BufReader::new(stream.try_clone().unwrap());
             let mut length = 0;
             loop {
@@ -73,14 +77,14 @@ fn a_command_runs_and_is_a_claim() {
     assert_eq!((report.ending, report.stdout.bytes.as_slice()), (Ending::Exited(3), b"hi".as_slice()));
     assert_eq!(report.stderr.bytes, b"!");
     assert_eq!((report.backend, report.assurance), ("micro", Assurance::Claimed));
-    let asked = service.asked.recv_timeout(Duration::from_secs(5)).unwrap();
+    let asked = service.asked.recv_timeout(PATIENCE).unwrap();
     assert_eq!(
         (&asked["plan"]["image"], &asked["input"]),
         (&"tools@sha256:00".into(), &vec![105, 110].into())
     );
     assert_eq!(asked["environment"]["TOKEN"], "s3cret-value");
     assert!(!asked["plan"].to_string().contains("s3cret"), "{asked}");
-    service.closed.recv_timeout(Duration::from_secs(5)).unwrap();
+    service.closed.recv_timeout(PATIENCE).unwrap();
 }
 
 #[test]
@@ -131,10 +135,15 @@ fn the_connection_is_closed_when_it_is_to_end() {
     drop(held);
     for (limits, streams, ending, exceeded) in cases {
         let service = Service::new(silent, false);
-        let begun = Instant::now();
         let report = service.run(&spec().limits(limits), streams).unwrap();
         assert_eq!((report.ending, report.exceeded), (ending, exceeded.into_iter().collect()));
-        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-        service.closed.recv_timeout(Duration::from_secs(5)).unwrap();
+        service.closed.recv_timeout(PATIENCE).unwrap();
     }
+    // Without a limit of its own it would end after the usual 30 s, so one attempt must end well before.
+    let ends_early = (0..3).any(|_| {
+        let begun = Instant::now();
+        Service::new(silent, false).run(&spec().limits(wall), Streams::default()).unwrap();
+        begun.elapsed() < Duration::from_secs(25)
+    });
+    assert!(ends_early);
 }

@@ -18,7 +18,7 @@ for text in sys.argv[1:]:
     host, port = text.rsplit(":", 1)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     stream = socket.socket(family)
-    stream.settimeout(2)
+    stream.settimeout(60)
     try:
         stream.connect((host, int(port)))
         print(text, stream.recv(64).decode())

@@ -90,27 +90,42 @@ fn a_path_that_changed_since_it_was_looked_at_is_not_mounted() {
 fn everything_ends_with_the_command_and_at_the_deadline() {
     let folder = tempfile::tempdir().unwrap();
     let alive = folder.path().join("alive");
-    let script = format!("(while sleep 0.05; do echo x >> {0}; done) & sleep 0.2", alive.display());
+    let script = format!(
+        "(while sleep 0.05; do echo x >> {0}; done) & while [ ! -e {0} ]; do sleep 0.05; done",
+        alive.display()
+    );
     let spec = sh(&script).binary("/usr/bin/sleep").tree(folder.path(), Access::WRITE);
     assert_eq!(run(&spec).ending, Ending::Exited(0));
     let seen = std::fs::metadata(&alive).unwrap().len();
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(std::fs::metadata(&alive).unwrap().len(), seen, "something lives on");
 
-    let begun = Instant::now();
-    let report = run(&Spec::new("/usr/bin/sleep").arguments(["30"]).limits(limits(r#"{"wall": "200ms"}"#)));
-    assert_eq!((report.ending, report.exceeded), (Ending::TimedOut, vec![LimitName::Wall]));
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    // Without a limit of its own it would end after the usual 30 s, so one attempt must end well before.
+    let spec = Spec::new("/usr/bin/sleep").arguments(["3600"]).limits(limits(r#"{"wall": "200ms"}"#));
+    let ends_early = (0..3).any(|_| {
+        let begun = Instant::now();
+        let report = run(&spec);
+        assert_eq!((report.ending, report.exceeded), (Ending::TimedOut, vec![LimitName::Wall]));
+        begun.elapsed() < Duration::from_secs(25)
+    });
+    assert!(ends_early);
 }
 
 #[test]
 fn whoever_lets_go_of_the_leash_ends_it() {
     let (end, held) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let script = format!("echo > {}; exec sleep 3600", started.display());
+    let spec = sh(&script).binary("/usr/bin/sleep").tree(folder.path(), Access::WRITE);
     let releaser = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(100));
+        let begun = Instant::now();
+        // A command that never starts is the other assertion's to tell.
+        while !started.exists() && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         drop(held);
     });
-    let spec = Spec::new("/usr/bin/sleep").arguments(["30"]);
     let report = sandbox().run(&spec, Streams::default().leash(end)).unwrap();
     releaser.join().unwrap();
     assert_eq!(report.ending, Ending::Signalled(9));
@@ -118,28 +133,28 @@ fn whoever_lets_go_of_the_leash_ends_it() {
 
 #[test]
 fn limits_hold_for_the_tree_and_the_report_says_by_what() {
-    let report = run(&sh("i=0; while [ $i -lt 20 ]; do sleep 1 & i=$((i+1)); done; echo all")
+    // None of them ends before the last has begun, however slow the machine is.
+    let report = run(&sh("i=0; while [ $i -lt 20 ]; do sleep 600 & i=$((i+1)); done; echo all")
         .binary("/usr/bin/sleep")
-        .limits(limits(r#"{"processes": 8, "wall": "5s"}"#)));
+        .limits(limits(r#"{"processes": 8, "wall": "60s"}"#)));
     assert!(!stdout(&report).contains("all"));
     assert!(matches!(
         report.limits[&LimitName::Processes],
         Enforcer::CgroupV1 | Enforcer::CgroupV2 | Enforcer::Namespace
     ));
 
-    let busy =
-        "for i in 1 2 3 4 5 6 7 8; do (j=0; while [ $j -lt 300000 ]; do j=$((j+1)); done); done; echo all";
-    let report = run(&sh(busy).limits(limits(r#"{"cpu": "400ms", "wall": "30s"}"#)));
+    let busy = "i=0; while [ $i -lt 400 ]; do (j=0; while [ $j -lt 300000 ]; do j=$((j+1)); done); i=$((i+1)); done; echo all";
+    let report = run(&sh(busy).limits(limits(r#"{"cpu": "400ms", "wall": "120s"}"#)));
     assert!(!stdout(&report).contains("all"), "{:?}", report.usage);
     assert_eq!(report.exceeded, [LimitName::Cpu]);
 
-    let report =
-        run(&sh("while :; do echo 0123456789; done").limits(limits(r#"{"output": "1K", "wall": "300ms"}"#)));
+    let many = "i=0; while [ $i -lt 1000 ]; do echo 0123456789; i=$((i+1)); done";
+    let report = run(&sh(many).limits(limits(r#"{"output": "1K", "wall": "60s"}"#)));
     assert_eq!(report.stdout.bytes.len(), 1024);
     assert!(report.stdout.dropped > 0 && report.exceeded.contains(&LimitName::Output));
 
     let fill = "i=0; while echo 0123456789012345678901234567890123456789 >> /tmp/x; do i=$((i+1)); done 2>/dev/null; echo end";
-    let report = run(&sh(fill).limits(limits(r#"{"scratch": "64K", "wall": "20s"}"#)));
+    let report = run(&sh(fill).limits(limits(r#"{"scratch": "64K", "wall": "120s"}"#)));
     assert_eq!(stdout(&report), "end\n");
 }
 

@@ -93,7 +93,7 @@ fn a_loop_without_end_holds_no_thread_and_ends_with_its_future() {
         runtime.block_on(a_loop_gives_way());
         done.send(()).unwrap();
     });
-    assert_eq!(ended.recv_timeout(Duration::from_secs(100)), Ok(()), "the guest gave way");
+    assert_eq!(ended.recv_timeout(Duration::from_secs(120)), Ok(()), "the guest gave way");
 }
 
 async fn a_loop_gives_way() {
