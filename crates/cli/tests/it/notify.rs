@@ -22,7 +22,7 @@ fn receiver(status: &'static str) -> (u16, std::thread::JoinHandle<String>) {
     let port = listener.local_addr().unwrap().port();
     let heard = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
         let (mut request, mut buffer) = (String::new(), [0; 4096]);
         while !request.ends_with('}') {
             let count = stream.read(&mut buffer).unwrap();

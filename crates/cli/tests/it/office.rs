@@ -45,8 +45,8 @@ output = { type = "string" }
 capabilities = { fs_reach = { write = ["${workspace}/ledger"] }, process = { allowedBinaries = ["sh", "sleep"] } }
 "#;
 
-/// How long anything is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long anything is waited for. Only a broken build waits that long.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A toolbox, a store, and the tokens of people.
 pub(crate) struct Office {

@@ -52,7 +52,7 @@ fn receiver(bench: &Bench, status: &'static str) -> (u16, std::thread::JoinHandl
     let port = listener.local_addr().unwrap().port();
     let served = std::thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
         let mut stream = StreamOwned::new(ServerConnection::new(Arc::new(config)).unwrap(), stream);
         let (mut request, mut buffer) = (String::new(), [0; 4096]);
         while !request
