@@ -106,7 +106,7 @@ fn settled(before: &BTreeSet<String>, when: &str) -> Result<(), Failure> {
         if more.is_empty() {
             return Ok(());
         }
-        if begun.elapsed() > Duration::from_secs(3) {
+        if begun.elapsed() > Duration::from_secs(120) {
             return Err(
                 format!("{} more after all were started {when}: {}", more.len(), more.join(", ")).into()
             );

@@ -14,7 +14,7 @@ use crate::scene::root;
 use crate::wire::send;
 
 /// How long something may take to appear.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A browser of its own, with its own cookies. It ends with the test.
 pub(crate) struct Browser {

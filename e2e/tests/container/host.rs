@@ -28,7 +28,7 @@ fn a_granted_host_is_reached_through_the_gate_and_no_other_is() {
                 listener.set_nonblocking(false)?;
                 std::thread::spawn(move || {
                     let (mut stream, _) = listener.accept().unwrap();
-                    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+                    stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
                     let mut request = [0; 1024];
                     let _length = stream.read(&mut request).unwrap();
                     stream.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 8\r\n\r\nby gate!").unwrap();

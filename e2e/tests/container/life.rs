@@ -6,9 +6,13 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use ringfence_policy::{Limits, Span};
 use ringfence_sandbox::{Ending, Streams};
 
 use crate::place::{all, out, place, run};
+
+/// How long a test waits for what is certain to happen. Only a broken build waits that long.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
 fn streams_and_codes_come_through() {
@@ -48,15 +52,31 @@ fn a_conversation_goes_both_ways_while_it_runs() {
     });
     for word in ["one", "two"] {
         writeln!(ours, "{word}").unwrap();
-        assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), format!("got {word}\n"));
+        assert_eq!(heard.recv_timeout(PATIENCE).unwrap(), format!("got {word}\n"));
     }
     drop(ours);
-    assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), "bye\n");
+    assert_eq!(heard.recv_timeout(PATIENCE).unwrap(), "bye\n");
     assert_eq!(running.join().unwrap().ending, Ending::Exited(0));
 }
 
 #[test]
-fn letting_go_of_the_leash_kills_and_removes_within_a_second() {
+fn letting_go_of_the_leash_kills_and_removes_at_once() {
+    // To end one takes no longer than to make, start and remove a few. Whoever waits for it to end by itself waits for
+    // ten seconds at least. The best of several attempts counts on both sides.
+    let whole = (0..3).map(|_| timed(|| drop(run(&place().shell("true"))))).min().unwrap();
+    let took = (0..3).map(|_| let_go()).min().unwrap();
+    println!("cancelled and removed in {took:?}, a whole one takes {whole:?}");
+    assert!(took < whole * 4, "{took:?} and {whole:?}");
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    work();
+    begun.elapsed()
+}
+
+/// Starts one, lets go of its leash, and returns how long it takes until it is gone.
+fn let_go() -> Duration {
     let (end, held) = pipe().unwrap();
     let (said, heard) = channel();
     let running = std::thread::spawn(move || {
@@ -66,18 +86,17 @@ fn letting_go_of_the_leash_kills_and_removes_within_a_second() {
         });
         place().sandbox().run(&place().shell("echo begun; sleep 1234"), streams).unwrap()
     });
-    heard.recv_timeout(Duration::from_secs(20)).unwrap();
+    heard.recv_timeout(PATIENCE).unwrap();
     let begun = Instant::now();
     drop(held);
     let report = running.join().unwrap();
     let took = begun.elapsed();
     assert_eq!(report.ending, Ending::Signalled(9));
     assert!(report.exceeded.is_empty());
-    println!("cancelled and removed in {took:?}");
-    assert!(took < Duration::from_secs(1), "{took:?}");
     assert!(
         !place().left_of(std::process::id()).iter().any(|one| one["Command"].to_string().contains("1234"))
     );
+    took
 }
 
 #[test]
@@ -104,7 +123,9 @@ fn what_a_killed_gateway_leaves_is_swept_and_nothing_else() {
             std::io::stdout().flush().unwrap();
             ControlFlow::Continue(())
         });
-        place().sandbox().run(&place().shell("echo begun; sleep 25"), streams).unwrap();
+        let wall = Some(Span::new(PATIENCE * 2));
+        let spec = place().shell("echo begun; sleep 600").limits(Limits { wall, ..Limits::default() });
+        place().sandbox().run(&spec, streams).unwrap();
         return;
     }
     let engine = format!("{} {}", place().address, place().image);
@@ -119,7 +140,7 @@ fn what_a_killed_gateway_leaves_is_swept_and_nothing_else() {
     let mut from = gateway.stdout.take().unwrap();
     let begun = Instant::now();
     while !said.contains("begun") {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{said}");
+        assert!(begun.elapsed() < PATIENCE, "{said}");
         let mut piece = [0; 256];
         let length = from.read(&mut piece).unwrap();
         assert!(length > 0, "{said}");

@@ -58,7 +58,7 @@ impl Place {
     /// Asks the engine something by hand.
     pub(crate) fn ask(&self, path: &str) -> serde_json::Value {
         let mut stream = UnixStream::connect(self.address.strip_prefix("unix://").unwrap()).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
         write!(stream, "GET /v1.41{path} HTTP/1.0\r\nHost: engine\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::postgres;
 
 /// How long one run of the program may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Which database.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

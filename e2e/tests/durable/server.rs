@@ -12,7 +12,7 @@ const KEYS: u64 = 120;
 fn disturb(child: Child, disturb: impl FnOnce()) -> Said {
     let (sender, ready) = std::sync::mpsc::channel();
     let reader = std::thread::spawn(move || Said::heard(child, || sender.send(()).unwrap()));
-    ready.recv_timeout(Duration::from_secs(30)).unwrap();
+    ready.recv_timeout(Duration::from_secs(120)).unwrap();
     disturb();
     reader.join().unwrap()
 }

@@ -17,6 +17,9 @@ use crate::sys;
 use crate::verdict::{Verdict, judge, length};
 use crate::weak;
 
+/// How long is waited for what is certain to happen. Only a broken build waits that long.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// How the probe is started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Column<'a> {
@@ -28,6 +31,15 @@ impl Column<'_> {
     /// Whether the backend refuses what the probe asks for.
     fn refuses(self, probe: &Probe) -> bool {
         matches!(self, Self::Backend(name) if weak::refuses(name, probe.name))
+    }
+
+    /// Waits for something that happens unless the backend prevents it: where there is none it will, sooner or later.
+    fn watch(self, span: Duration, mut happens: impl FnMut() -> bool) {
+        let span = if matches!(self, Self::Unconfined) { PATIENCE } else { span };
+        let start = Instant::now();
+        while start.elapsed() < span && !happens() {
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The probe's flags, without a limit that the backend cannot keep and that is not what the probe is about.
@@ -52,10 +64,11 @@ pub(crate) fn run(session: &Session, column: Column<'_>, probe: &Probe) -> Verdi
     let mut cell = Cell::new(session, probe, column, program.as_deref());
     let mut command = cell.command(session, column, probe, program.as_deref());
     let ended = match probe.proof {
-        Proof::Outlives(path) => return outlives(&mut command, Path::new(&cell.scene.expand(path))),
-        Proof::Later(_) => {
+        Proof::Outlives(path) => return outlives(&mut command, column, Path::new(&cell.scene.expand(path))),
+        Proof::Later(path) => {
             let ended = finished(command.stdin(Stdio::null()));
-            thread::sleep(Duration::from_millis(2_500));
+            let path = cell.scene.expand(path);
+            column.watch(Duration::from_millis(2_500), || Path::new(&path).exists());
             ended
         }
         _ if probe.terminal => on_terminal(&mut command, cell.terminal.take().unwrap()),
@@ -261,12 +274,12 @@ fn on_terminal(command: &mut Command, terminal: Terminal) -> Ended {
 }
 
 /// Kills whoever started the probe, and watches whether its file still grows.
-fn outlives(command: &mut Command, path: &Path) -> Verdict {
+fn outlives(command: &mut Command, column: Column<'_>, path: &Path) -> Verdict {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let start = Instant::now();
     while length(path) < 2 {
-        if start.elapsed() > Duration::from_secs(10) {
+        if start.elapsed() > PATIENCE {
             sys::kill(child.id());
             let mut text = String::new();
             child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
@@ -279,7 +292,7 @@ fn outlives(command: &mut Command, path: &Path) -> Verdict {
     child.wait().unwrap();
     thread::sleep(Duration::from_millis(300));
     let before = length(path);
-    thread::sleep(Duration::from_millis(700));
+    column.watch(Duration::from_millis(700), || length(path) > before);
     match length(path) - before {
         0 => Verdict::Confined("it died with its starter".to_owned()),
         beats => Verdict::Escaped(format!("{beats} beats after its starter was killed")),

@@ -75,7 +75,7 @@ fn column(backend: &'static str, user: User) {
         let begun = Instant::now();
         loop {
             work.run(&[], &[programs.path("rf-true").to_str().unwrap()]).must(0, "").unwrap();
-            if groups(|owner| pids.contains(&owner)).is_empty() || begun.elapsed() > Duration::from_secs(5) {
+            if groups(|owner| pids.contains(&owner)).is_empty() || begun.elapsed() > PATIENCE {
                 break;
             }
         }
@@ -134,7 +134,7 @@ fn by_the_command(work: &Work<'_>, programs: &Work<'_>) -> Vec<u32> {
 fn killed(work: &Work<'_>, programs: &Work<'_>) -> Vec<u32> {
     let program = programs.path("rf-sleep").display().to_string();
     let spawn = |_| {
-        let mut command = work.ringfence(&[], &[&program, "20"]);
+        let mut command = work.ringfence(&["--limit", "wall=600s"], &[&program, "600"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let children: Vec<Child> = (0..8).map(spawn).collect();
@@ -154,6 +154,9 @@ struct Machine {
     /// Groups that somebody else left, whose number may come again.
     groups: BTreeSet<String>,
 }
+
+/// How long is waited for what is on its way out. Only what stays takes that long.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Where a sandbox could leave files.
 const FOLDERS: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/run/lock", "/opt/rf-e2e"];
@@ -178,7 +181,7 @@ impl Machine {
             if left.is_empty() {
                 return;
             }
-            assert!(begun.elapsed() < Duration::from_secs(5), "{} left behind: {left:#?}", left.len());
+            assert!(begun.elapsed() < PATIENCE, "{} left behind: {left:#?}", left.len());
             thread::sleep(Duration::from_millis(50));
         }
     }

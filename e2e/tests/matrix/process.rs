@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::sys;
 
 /// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(150);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub(crate) fn finished(command: &mut Command) -> Ended {
 pub(crate) fn collected(reader: thread::JoinHandle<Vec<u8>>) -> String {
     let start = Instant::now();
     while !reader.is_finished() {
-        if start.elapsed() > Duration::from_secs(5) {
+        if start.elapsed() > Duration::from_secs(20) {
             return "(a survivor holds it open)".to_owned();
         }
         thread::sleep(Duration::from_millis(1));

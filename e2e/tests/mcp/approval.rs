@@ -186,7 +186,8 @@ fn two_people_are_never_one_client() {
         let begun = Instant::now();
         let reply = client.call("pay", json!({"amount": 7}));
         assert!(says(&reply, "APPROVAL"), "{era:?}: {reply:?}");
-        assert!(begun.elapsed() < Duration::from_secs(10));
+        // Nobody is waited for: people have ten minutes.
+        assert!(begun.elapsed() < Duration::from_secs(120));
         assert!(paid(&mut client).is_empty(), "{era:?}");
     }
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::answer::Answers;
 
 /// Longer than any answer takes here, the start of an interpreter on a busy machine included.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// Longer than any line that a well-behaved peer writes.
 const LINE: u64 = 16 << 20;
 

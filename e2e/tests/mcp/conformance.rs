@@ -35,7 +35,7 @@ fn alone(scene: &Scene) -> Server {
     let server = Server { child, url: format!("http://127.0.0.1:{port}/mcp") };
     let begun = Instant::now();
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the fixture does not listen");
+        assert!(begun.elapsed() < Duration::from_secs(120), "the fixture does not listen");
         thread::sleep(Duration::from_millis(20));
     }
     server

@@ -4,12 +4,12 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::answer::Answers;
-use crate::client::{Client, Era, LEGACY};
+use crate::client::{Client, Era, LEGACY, PATIENCE};
 use crate::place::{Scene, attack, file, npm, python};
 
 /// A process that speaks HTTP, and ends with the test.
@@ -34,7 +34,7 @@ impl Listening {
         let mut said = Vec::new();
         while server.url.is_empty() {
             let line = receiver
-                .recv_timeout(Duration::from_secs(30))
+                .recv_timeout(PATIENCE)
                 .unwrap_or_else(|error| panic!("no address was told ({error}): {said:?}"));
             if let Some(at) = line.find("http://") {
                 server.url = line.split_at(at).1.split_whitespace().next().unwrap().to_owned();
@@ -139,7 +139,8 @@ fn each_agent_sees_its_own_servers_and_a_stranger_nothing() {
 /// Waits until what the SDK sees at an address is as it should be.
 fn until(scene: &Scene, url: &str, what: &str, is_so: impl Fn(&str) -> bool) {
     let mut seen = String::new();
-    for _ in 0..30 {
+    let end = Instant::now() + PATIENCE;
+    while Instant::now() < end {
         // While the policy is put in force, there is nobody at the address for a moment.
         seen = sdk(scene, url, None).map_or_else(|error| error, |seen| seen["tools"].to_string());
         if is_so(&seen) {

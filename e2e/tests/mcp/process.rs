@@ -4,6 +4,8 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::client::PATIENCE;
+
 /// A word that no other process has.
 pub(crate) fn token() -> String {
     format!(
@@ -29,15 +31,15 @@ pub(crate) fn alive(token: &str) -> Vec<String> {
     found
 }
 
-/// Waits until nobody is left, for as long as that may take.
-pub(crate) fn gone(token: &str, within: Duration) {
+/// Waits until nobody is left. Whoever is left lives for an hour.
+pub(crate) fn gone(token: &str) {
     let begun = Instant::now();
     loop {
         let left = alive(token);
         if left.is_empty() {
             return;
         }
-        assert!(begun.elapsed() < within, "still there after {within:?}: {left:?}");
+        assert!(begun.elapsed() < PATIENCE, "still there after {PATIENCE:?}: {left:?}");
         thread::sleep(Duration::from_millis(10));
     }
 }

@@ -54,6 +54,18 @@ pub(crate) struct Stage {
 /// What outside files hold. Whoever says it has read one.
 pub(crate) const CANARY: &str = "canary-5f31c2";
 
+/// How long a test waits for what is certain to happen. Only a broken build waits that long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Waits until something is so.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "still waiting: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// One stage at a time: limits of time are real.
 static ALONE: Mutex<()> = Mutex::new(());
 
@@ -101,12 +113,7 @@ impl Stage {
     pub(crate) fn act_in(&self, run: &Run, act: Value) -> Came {
         let begun = Instant::now();
         let report = self.runtime.block_on(self.registry.call(run, self.call(act)));
-        assert!(
-            begun.elapsed() < Duration::from_secs(40),
-            "{}: it took {:?}",
-            self.kind.name(),
-            begun.elapsed()
-        );
+        assert!(begun.elapsed() < PATIENCE, "{}: it took {:?}", self.kind.name(), begun.elapsed());
         came(&report.outcome)
     }
 
@@ -117,7 +124,7 @@ impl Stage {
     }
 
     pub(crate) fn wait<T>(&self, work: impl Future<Output = T>) -> T {
-        self.runtime.block_on(async { tokio::time::timeout(Duration::from_secs(40), work).await.unwrap() })
+        self.runtime.block_on(async { tokio::time::timeout(PATIENCE, work).await.unwrap() })
     }
 
     /// What the last record says.

@@ -94,14 +94,19 @@ fn curl_file(work: &Work<'_>) -> Result<(), String> {
 
 /// Names do not resolve and addresses do not answer, at once.
 fn curl_fails(work: &Work<'_>) -> Result<(), String> {
-    let begun = Instant::now();
-    work.run(&[], &["curl", "-sS", "http://example.invalid/"]).must(6, "")?;
-    work.run(&[], &["curl", "-sS", "http://127.0.0.1:9/"]).must(7, "")?;
-    work.run(&[], &["curl", "-sS", "http://192.0.2.1/"]).must(7, "")?;
-    if begun.elapsed() > Duration::from_secs(6) {
-        return Err(format!("it took {:?}", begun.elapsed()));
+    let mut took = Duration::ZERO;
+    // Whoever waits in vain for an answer waits each time, and a busy machine is slow only at times.
+    for _ in 0..5 {
+        let begun = Instant::now();
+        work.run(&[], &["curl", "-sS", "http://example.invalid/"]).must(6, "")?;
+        work.run(&[], &["curl", "-sS", "http://127.0.0.1:9/"]).must(7, "")?;
+        work.run(&[], &["curl", "-sS", "http://192.0.2.1/"]).must(7, "")?;
+        took = begun.elapsed();
+        if took < Duration::from_secs(6) {
+            return Ok(());
+        }
     }
-    Ok(())
+    Err(format!("it took {took:?}"))
 }
 
 /// A granted folder below a place of which the sandbox has its own.

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::{client, failed};
-use crate::client::Client;
+use crate::client::{Client, PATIENCE};
 use crate::place::{Scene, attack};
 use crate::process::{alive, gone, token};
 
@@ -21,12 +21,13 @@ fn a_server_that_dies_in_a_call_is_told_and_started_again() {
     for arguments in [&["mortal"][..], &["half", "death"]] {
         let scene = Scene::attack(arguments);
         let mut client = client(&scene);
+        let mut fastest = Duration::MAX;
         for round in 0..3 {
             // It is started again at once the first time, and later after a while.
             let begun = Instant::now();
             let reply = loop {
                 let reply = client.call("work", json!({}));
-                if !failed(&reply) || begun.elapsed() > Duration::from_secs(15) {
+                if !failed(&reply) || begun.elapsed() > PATIENCE {
                     break reply;
                 }
                 client.idle(Duration::from_millis(200));
@@ -35,8 +36,10 @@ fn a_server_that_dies_in_a_call_is_told_and_started_again() {
             let begun = Instant::now();
             let reply = client.call("break", json!({}));
             assert!(failed(&reply), "{arguments:?} {round}: {reply:?}");
-            assert!(begun.elapsed() < Duration::from_secs(10), "{arguments:?}: {:?}", begun.elapsed());
+            fastest = fastest.min(begun.elapsed());
         }
+        // Whoever waits for an answer of a dead server waits each time, and for a minute at least.
+        assert!(fastest < Duration::from_secs(30), "{arguments:?}: {fastest:?}");
     }
 }
 
@@ -44,14 +47,19 @@ fn a_server_that_dies_in_a_call_is_told_and_started_again() {
 fn a_call_that_hangs_ends_with_its_deadline_and_others_do_not_wait() {
     let scene = hurried(&["silent"], "hang");
     let mut client = client(&scene);
-    let begun = Instant::now();
-    let hanging = client.begin("tools/call", json!({"name": "hang", "arguments": {}}));
-    // Calls run beside each other, so that either may reach the server first.
-    assert!(client.text("work", json!({})).starts_with("done"));
-    assert!(begun.elapsed() < Duration::from_secs(2), "the other call waited {:?}", begun.elapsed());
-    let reply = client.wait(hanging);
-    assert!(super::says(&reply, "DEADLINE_EXCEEDED"), "{reply:?}");
-    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+    // If the other call waited, it would wait for the deadline of two seconds each time. A busy machine is slow only at
+    // times.
+    let does_not_wait = (0..5).any(|_| {
+        let begun = Instant::now();
+        let hanging = client.begin("tools/call", json!({"name": "hang", "arguments": {}}));
+        // Calls run beside each other, so that either may reach the server first.
+        assert!(client.text("work", json!({})).starts_with("done"));
+        let waited = begun.elapsed();
+        let reply = client.wait(hanging);
+        assert!(super::says(&reply, "DEADLINE_EXCEEDED"), "{reply:?}");
+        waited < Duration::from_secs(2) && begun.elapsed() < Duration::from_secs(30)
+    });
+    assert!(does_not_wait, "the other call waited");
     assert!(client.text("work", json!({})).starts_with("done"));
 }
 
@@ -63,7 +71,8 @@ fn half_a_frame_and_then_silence_ends_with_the_deadline() {
     let begun = Instant::now();
     let reply = client.call("break", json!({}));
     assert!(failed(&reply), "{reply:?}");
-    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+    // Without a deadline of its own it would wait for a minute at least.
+    assert!(begun.elapsed() < Duration::from_secs(50), "{:?}", begun.elapsed());
     assert_eq!(client.ask("ping", json!({})).unwrap(), json!({}));
 }
 
@@ -72,20 +81,16 @@ fn a_server_that_never_starts_is_told_with_its_own_words() {
     let scene = Scene::attack(&["stillborn"]);
     let mut client = Client::start(scene.wrapped());
     let begun = Instant::now();
-    let id = client.begin(
+    client.begin(
         "initialize",
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}),
     );
-    // An answer in which the server is missing, or the end with a reason; but not silence.
-    client.idle(Duration::from_secs(8));
-    let answered = client.strays().iter().any(|reply| reply["id"] == id);
-    assert!(answered || client.said().contains("cannot find my configuration"), "{}", client.said());
-    assert!(begun.elapsed() < Duration::from_secs(10));
-    assert!(
-        client.said().contains("cannot find my configuration"),
-        "its stderr is passed on: {}",
-        client.said()
-    );
+    // Its stderr is passed on. Whoever waits for a server that never starts waits for a minute.
+    let is_told = |client: &Client| client.said().contains("cannot find my configuration");
+    while !is_told(&client) && begun.elapsed() < Duration::from_secs(50) {
+        client.idle(Duration::from_millis(200));
+    }
+    assert!(is_told(&client), "{}", client.said());
 }
 
 /// How the client goes.
@@ -123,10 +128,8 @@ fn nobody_survives_however_the_client_goes() {
             let mut client = client(&scene);
             assert_eq!(client.text("work", json!({})), "done 1");
             assert!(!alive(&token).is_empty(), "{mode}: the token is in the command line");
-            let begun = Instant::now();
             leave(client, leaving);
-            gone(&token, Duration::from_secs(2));
-            assert!(begun.elapsed() < Duration::from_secs(12), "{mode} {leaving:?}: {:?}", begun.elapsed());
+            gone(&token);
         }
     }
 }
@@ -149,6 +152,6 @@ fn three_hundred_restarts_leave_nobody() {
             },
         );
     }
-    gone(&token, Duration::from_secs(5));
+    gone(&token);
     println!("{rounds} restarts, nobody left");
 }

@@ -90,7 +90,7 @@ fn answers(mut client: Client, calls: &[Call]) -> (Client, Vec<Value>) {
             break;
         }
         assert!(
-            begun.elapsed() < Duration::from_secs(10),
+            begun.elapsed() < crate::client::PATIENCE,
             "offered {offered:?}, called {wanted:?}\n{}",
             client.said()
         );

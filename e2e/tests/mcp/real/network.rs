@@ -46,7 +46,7 @@ impl Web {
 }
 
 fn serve(mut stream: TcpStream, away: u16) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    stream.set_read_timeout(Some(Duration::from_secs(120)))?;
     let mut request = [0; 4096];
     let count = stream.read(&mut request)?;
     let request = String::from_utf8_lossy(&request[..count]).into_owned();
