@@ -181,7 +181,7 @@ async fn a_cancelled_run_does_not_wait_for_people() {
         Stage::of(Registry::builder().approver(Arc::new(Never))).with(echo_of(SafetyClass::Financial));
     let (report, ()) =
         tokio::join!(tokio::time::timeout(crate::wait::PATIENCE, stage.call("echo", json!("x"))), async {
-            stage.run.cancel()
+            stage.run.cancel();
         },);
     assert_eq!(code(&report.unwrap()), "CANCELLED");
 }

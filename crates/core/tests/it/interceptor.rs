@@ -139,7 +139,7 @@ async fn a_cancelled_run_does_not_wait_for_an_interceptor() {
     let stage = Stage::of(Registry::builder().interceptor(Arc::new(Never))).with(crate::stage::echo());
     let (report, ()) =
         tokio::join!(tokio::time::timeout(crate::wait::PATIENCE, stage.call("echo", json!("x"))), async {
-            stage.run.cancel()
+            stage.run.cancel();
         },);
     assert_eq!(code(&report.unwrap()), "CANCELLED");
 }
