@@ -1,11 +1,16 @@
 //! What this machine can enforce, by trying, with the fix for what is missing.
 
+use std::path::Path;
+
 use ringfence_policy::{HostPattern, HostSet, HostShape, NetworkCeiling, NetworkGrant, Private};
 use serde::Serialize;
 
 use crate::backend::{Bwrap, Firejail, Native};
+use crate::host::SearchPath;
 use crate::linux::cgroup::Cgroups;
 use crate::linux::kernel;
+use crate::plan::DEVICES;
+use crate::probe::by_program;
 use crate::sandbox::Sandbox;
 use crate::select::{Choice, Selector};
 use crate::spec::{Spec, default_limits};
@@ -58,7 +63,7 @@ pub fn examine(selector: &Selector) -> Vec<Finding> {
         backend(selector, Choice::Firejail, "firejail sandbox", || {
             absent(Firejail::PROGRAM, "install firejail; it is used only with `--backend firejail`")
         }),
-        egress_gate(),
+        egress_gate(selector),
         landlock(),
         seccomp(),
         control_groups(),
@@ -90,8 +95,14 @@ fn backend(
     }
 }
 
-/// The rules by which distributions keep user namespaces from ordinary users.
+/// What a root lacks, and the rules by which distributions keep user namespaces from ordinary users.
 fn namespace_fix() -> Option<String> {
+    if !Path::new("/proc/self").exists() {
+        return Some("mount a proc file system on /proc".into());
+    }
+    if let Some(device) = DEVICES.iter().find(|device| !Path::new(device).exists()) {
+        return Some(format!("`{device}` is missing: a sandbox needs {}", DEVICES.join(", ")));
+    }
     let setting = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
     #[rustfmt::skip]
     let rules = [
@@ -106,16 +117,21 @@ fn namespace_fix() -> Option<String> {
     ];
     let found = rules.iter().find(|(path, bad, _)| setting(path).as_deref() == Some(bad));
     found.map(|(.., fix)| (*fix).to_owned()).or_else(|| {
-        Some("a container may hide /proc or refuse namespaces: run outside it, or give it `--security-opt` for them".into())
+        Some("a chroot gets no namespaces, and a container may hide /proc or refuse them: run outside it, or give the container `--security-opt` for them".into())
     })
 }
 
 /// Makes the sockets of a gate in a sandbox of its own. Only the native backend has them.
-fn egress_gate() -> Finding {
+fn egress_gate(selector: &Selector) -> Finding {
     let name = "example.com".parse().map(|name| HostPattern::new(HostShape::Name(name), None));
     let hosts: HostSet = name.into_iter().collect();
     let grant = NetworkGrant::meet(&hosts, &NetworkCeiling::new(hosts.clone(), Private::default()));
-    let spec = Spec::new("/bin/true").network(&grant);
+    let spec = match SearchPath::default().find("true") {
+        Some(program) => Spec::new(program),
+        // Which program it is does not matter: ours finds nothing here that it could do.
+        None => by_program(selector.inner(), Path::new("/"), Path::new("/")),
+    };
+    let spec = spec.network(&grant);
     match Sandbox::new(Native::new()).run(&spec, Streams::default().gate(|_| Ok(()))) {
         Ok(_) => Finding {
             subject: "egress gate",
@@ -148,7 +164,15 @@ fn landlock() -> Finding {
 }
 
 fn seccomp() -> Finding {
-    let actions = std::fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail").unwrap_or_default();
+    const ACTIONS: &str = "/proc/sys/kernel/seccomp/actions_avail";
+    let actions = match std::fs::read_to_string(ACTIONS) {
+        Ok(actions) => actions,
+        Err(error) => {
+            let detail = format!("unknown: cannot read `{ACTIONS}`: {error}");
+            let fix = "mount a proc file system on /proc, on a kernel built with CONFIG_SECCOMP_FILTER";
+            return Finding { subject: "seccomp", state: State::Missing, detail, fix: Some(fix.into()) };
+        }
+    };
     let works =
         ["errno", "kill_process"].iter().all(|wanted| actions.split_whitespace().any(|one| one == *wanted));
     Finding {

@@ -17,6 +17,10 @@ use crate::spec::Access;
 /// The first argument by which a program knows that it is the inner stage; the second is the descriptor's number.
 pub const ARGUMENT: &str = "--ringfence-inner-stage";
 
+/// The first argument by which a program knows that it is to try what is forbidden; two files follow.
+#[cfg(target_os = "linux")]
+pub(crate) const PROBE: &str = "--ringfence-probe";
+
 /// The exit code of an inner stage that failed.
 pub const FAILED: u8 = 125;
 
@@ -25,13 +29,26 @@ pub const FAILED_WORD: &str = "ringfence inner stage: ";
 
 /// Becomes the command, when these arguments (without the program's own name) are those of an inner stage. Returns what to say
 /// before exiting with [`FAILED`], only when that failed.
+///
+/// Where a machine has no shell, the program is also what a sandbox is tried with. It then says what it could do.
 pub fn stage(arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
     let mut arguments = arguments.into_iter();
-    if arguments.next()? != ARGUMENT {
+    let first = arguments.next()?;
+    #[cfg(target_os = "linux")]
+    if first == PROBE {
+        let mut file = || arguments.next().map(PathBuf::from).unwrap_or_default();
+        return Some(crate::probe::attempt(&file(), &file()));
+    }
+    if first != ARGUMENT {
         return None;
     }
-    let descriptor = arguments.next().and_then(|number| number.into_string().ok()).unwrap_or_default();
-    Some(format!("{FAILED_WORD}{}", enter(&descriptor)))
+    #[cfg(target_os = "linux")]
+    {
+        let descriptor = arguments.next().and_then(|number| number.into_string().ok()).unwrap_or_default();
+        Some(format!("{FAILED_WORD}{}", enter(&descriptor)))
+    }
+    #[cfg(not(target_os = "linux"))]
+    Some(format!("{FAILED_WORD}it exists on Linux only"))
 }
 
 /// The rest of a plan, as it is passed to the inner stage.

@@ -13,6 +13,11 @@
 //! A [`Spec`] says what is asked for. [`Seen`] looks at the machine. [`Plan`] joins both and is pure data: what exists
 //! inside, what Landlock and seccomp allow, what may be spent. A [`Backend`] carries the plan out, or starts nothing.
 
+#![cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "a plan is made everywhere, and carried out on Linux")
+)]
+
 mod adapter;
 pub mod backend;
 #[cfg(target_os = "linux")]
@@ -78,3 +83,11 @@ pub use stream::{Observer, Opener, Sockets, Stream, Streams};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(test)]
+extern crate self as ringfence_sandbox;
+
+// The tests that use only what is public, linked into the executable of the unit tests.
+#[cfg(test)]
+#[path = "../tests/it/main.rs"]
+mod it;

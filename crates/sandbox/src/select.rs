@@ -46,7 +46,8 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Chooses with this program as the inner stage of bwrap and firejail, and this private folder for what was tried.
+    /// Chooses with this program as the inner stage of bwrap and firejail, and this private folder for what was tried. A machine without a
+    /// shell is tried with this program too.
     ///
     /// The folder is made if it is missing. One that somebody else could write to is not believed.
     pub fn new(inner: impl Into<PathBuf>, cache: impl Into<PathBuf>) -> Self {
@@ -98,7 +99,7 @@ impl Selector {
             self.private_folder().map_err(|error| absent(format!("`{}`: {error}", self.cache.display())))?;
         let mark = private.join(format!("probed-{}", self.key(name)));
         if !is_ours(&mark) {
-            probe(&sandbox, private).map_err(absent)?;
+            probe(&sandbox, private, &self.inner).map_err(absent)?;
             // Not being able to remember costs time, nothing else.
             let _kept = remember(&mark);
         }
@@ -130,6 +131,11 @@ impl Selector {
         } else {
             Err(std::io::Error::other("it is not a folder that only this user can write to"))
         }
+    }
+
+    /// The program that calls [`crate::inner::stage`].
+    pub(crate) fn inner(&self) -> &Path {
+        &self.inner
     }
 
     fn forget(&self) {

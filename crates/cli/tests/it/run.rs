@@ -224,3 +224,26 @@ fn output_that_cannot_be_passed_on_is_told() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(1) && said.contains("No space left"), "{said}");
 }
+
+/// What a sandbox is tried with where there is no shell.
+#[test]
+fn our_own_program_finds_a_sandbox_that_holds_nothing_back() {
+    let text = "ringfence-canary-4d1f";
+    let bench = Bench::new().file("canary-1", text).file("canary-1-program", "#!/bin/true\n");
+    let path = |name: &str| bench.path().join(name).to_str().unwrap().to_owned();
+    let (canary, program) = (path("canary-1"), path("canary-1-program"));
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let own = env!("CARGO_BIN_EXE_ringfence");
+    insta::assert_snapshot!(bench.ringfence(&["run", "--", own, "--ringfence-probe", &canary, &program]), @"
+    tried
+    exit 125
+    ");
+    assert_eq!(std::fs::read_to_string(&canary).unwrap(), text);
+    insta::assert_snapshot!(bench.ringfence(&["--ringfence-probe", &canary, &program]), @"
+    ringfence-canary-4d1f
+    started
+    tried
+    exit 125
+    ");
+    assert_eq!(std::fs::read_to_string(&canary).unwrap(), "broken");
+}

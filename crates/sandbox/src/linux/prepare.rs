@@ -49,14 +49,16 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
             bytes: text.into_bytes(),
         })
     };
+    // The new root is mounted on a folder of the old one. Any will do, and a container that holds one program has no `/tmp`.
+    let ground = if Path::new("/tmp").is_dir() { "/tmp" } else { "/dev" };
     let mut ops = vec![
         Op::DieWithParent,
         write_to("/proc/self/setgroups", "deny".into())?,
         write_to("/proc/self/uid_map", format!("{} {} 1", user.inside.0, user.outside.0))?,
         write_to("/proc/self/gid_map", format!("{} {} 1", user.inside.1, user.outside.1))?,
         Op::PrivateMounts,
-        tmpfs(Step::Root, "/tmp", "mode=755,size=4m,nr_inodes=4096")?,
-        Op::ChangeDirectory { step: Step::Root, to: text_of("/tmp")? },
+        tmpfs(Step::Root, ground, "mode=755,size=4m,nr_inodes=4096")?,
+        Op::ChangeDirectory { step: Step::Root, to: text_of(ground)? },
         Op::MakeDirectory { path: text_of(".old")?, mode: 0o700 },
         Op::PivotRoot { old: text_of(".old")? },
     ];
@@ -157,7 +159,7 @@ pub(crate) fn execution(
 }
 
 pub(crate) const fn resource(resource: Resource) -> u32 {
-    match resource {
+    let number = match resource {
         Resource::Core => libc::RLIMIT_CORE,
         Resource::Cpu => libc::RLIMIT_CPU,
         Resource::Data => libc::RLIMIT_DATA,
@@ -165,15 +167,18 @@ pub(crate) const fn resource(resource: Resource) -> u32 {
         Resource::MessageQueue => libc::RLIMIT_MSGQUEUE,
         Resource::OpenFiles => libc::RLIMIT_NOFILE,
         Resource::Processes => libc::RLIMIT_NPROC,
-    }
+    };
+    // The C libraries disagree about the sign.
+    number as libc::c_uint
 }
 
 /// Returns what a step was about, for an error.
 pub(crate) fn about(op: &Op) -> Option<PathBuf> {
     let path = match op {
         Op::Bind { target, .. } => target,
-        Op::MakeDirectory { path, .. } | Op::MakeFile { path, .. } => path,
+        Op::MakeDirectory { path, .. } | Op::MakeFile { path, .. } | Op::WriteTo { path, .. } => path,
         Op::ChangeDirectory { to, .. } => to,
+        Op::Tmpfs { at, .. } => at,
         Op::Execute(execution) => return Some(execution.path()),
         _ => return None,
     };

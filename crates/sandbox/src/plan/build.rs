@@ -14,7 +14,8 @@ use crate::host::{Kind, Platform, Program, Role, Treatment, find};
 use crate::seccomp::Profile;
 use crate::spec::{Access, Spec, default_limits};
 
-const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+/// The devices of the machine that every sandbox has too.
+pub(crate) const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 pub(super) const SCRATCH: &str = "/tmp";
 /// Where every resolver looks for its servers.
 pub(super) const RESOLVER: &str = "/etc/resolv.conf";

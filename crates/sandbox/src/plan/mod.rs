@@ -18,9 +18,10 @@ use std::time::Duration;
 use ringfence_policy::{Assurance, HostShape, Limits, NetworkGrant};
 use serde::{Deserialize, Serialize, Serializer};
 
-pub(crate) use build::base;
 #[cfg(test)]
 pub(crate) use build::tests::example;
+#[cfg(target_os = "linux")]
+pub(crate) use build::{DEVICES, base};
 pub use landlock::{Landlock, Rule};
 pub use seen::Seen;
 

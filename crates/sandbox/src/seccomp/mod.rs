@@ -14,6 +14,7 @@ mod table;
 mod watched;
 
 pub use oci::oci_seccomp;
+#[cfg(target_os = "linux")]
 pub(crate) use program::refusal;
 pub use program::{Instruction, program};
 #[cfg(any(target_os = "linux", test))]

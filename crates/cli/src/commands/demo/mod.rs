@@ -70,7 +70,12 @@ pub(crate) fn run(args: &DemoArgs, place: &Place, out: &mut dyn Write) -> Result
         runtime.block_on(die(root))?;
         return Ok(Exit::Failed);
     }
-    let scene = Scene::create(POLICY).map_err(CommandError::Start)?;
+    let scene = Scene::create(POLICY).map_err(|error| CommandError::File {
+        verb: "make a folder for the demo in",
+        path: std::env::temp_dir(),
+        error,
+        hint: Some("set TMPDIR to a folder that you may write to"),
+    })?;
     let exit = runtime.block_on(play(args, &scene, out));
     runtime.shutdown_background();
     exit
