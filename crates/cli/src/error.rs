@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use ringfence::{ApprovalError, Code, StoreError};
-use ringfence_store::{DatabaseError, PostgresError, SqliteError};
+use ringfence_store::{DatabaseError, SqliteError};
 
 use crate::shown::one_line;
 
@@ -103,7 +103,7 @@ impl CommandError {
                 Some("bring it up to date with `ringfence store migrate`")
             }
             Self::Store(DatabaseError::Sqlite(error)) => sqlite_hint(error),
-            Self::Store(DatabaseError::Postgres(error)) => postgres_hint(error),
+            Self::Store(error) => crate::postgres::hint(error),
             Self::Output(error) => match error.kind() {
                 ErrorKind::StorageFull => Some("make room where the output goes"),
                 _ => Some("look where standard output leads"),
@@ -112,7 +112,7 @@ impl CommandError {
                 ErrorKind::PermissionDenied => Some("look who may start or write it"),
                 _ => Some("`ringfence doctor` tries what this machine can do"),
             },
-            Self::Approval(_) | Self::Port(_) | Self::Store(_) => None,
+            Self::Approval(_) | Self::Port(_) => None,
             Self::Toolbox { .. } => Some("`ringfence check` shows the same list"),
         }
     }
@@ -182,24 +182,6 @@ fn sqlite_hint(error: &SqliteError) -> Option<&'static str> {
             Some("look who may read it and its folder, or name a store of your own with --store STORE")
         }
         SqliteError::Corrupt { .. } => Some("look with `ringfence store check`, and go back to a backup"),
-        _ => None,
-    }
-}
-
-const fn postgres_hint(error: &PostgresError) -> Option<&'static str> {
-    match error {
-        PostgresError::Address { .. } => Some("write it as `postgres://user@host/database`"),
-        PostgresError::Login { .. } => Some("look at the user, the password and the name of the database"),
-        PostgresError::Lost { .. } | PostgresError::Timeout { .. } => {
-            Some("look whether the database runs, and at the host and port of its address")
-        }
-        PostgresError::Newer { .. } => Some("a newer ringfence made its tables: use that one"),
-        PostgresError::Occupied { .. } => Some("name a database without tables of ringfence"),
-        PostgresError::Foreign { .. } => {
-            Some("name another database: this one has a schema `ringfence` of somebody else")
-        }
-        PostgresError::Full { .. } => Some("make room on its disk"),
-        PostgresError::Tls { .. } => Some("`sslmode` in its address says what is asked of the connection"),
         _ => None,
     }
 }

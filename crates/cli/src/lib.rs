@@ -22,6 +22,11 @@ mod interrupt;
 mod load;
 mod network;
 mod notify;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(not(feature = "postgres"))]
+#[path = "postgres_absent.rs"]
+mod postgres;
 mod progress;
 mod runtimes;
 mod sandbox;

@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use ringfence_store::{Database, KeepRaw, PostgresOptions, PostgresStore, SqliteError, SqliteStore};
+use ringfence_store::{Database, KeepRaw, SqliteError, SqliteStore};
 use tokio::runtime::Runtime;
 use zeroize::Zeroizing;
 
 use crate::error::CommandError;
+use crate::postgres;
 
 /// The variable that names the store where no flag does.
 pub(crate) const VARIABLE: &str = "RINGFENCE_STORE";
@@ -90,20 +91,20 @@ impl StoreName {
             Self::File(_) | Self::Relative(_) => Ok(Arc::new(self.open_file(opening)?)),
             Self::Url(url) => {
                 let raw = if let Opening::Make(raw) = opening { raw } else { KeepRaw::Always };
-                Ok(Arc::new(connect(url, raw).await?))
+                postgres::open(url, raw).await
             }
         }
     }
 
-    /// Connects to a PostgreSQL database, and refuses anything else.
-    pub(crate) async fn open_database(&self) -> Result<PostgresStore, CommandError> {
-        let Self::Url(url) = self else {
-            return Err(CommandError::Input {
+    /// Returns the address of a PostgreSQL database, and refuses anything else.
+    pub(crate) fn url(&self) -> Result<&str, CommandError> {
+        match self {
+            Self::Url(url) => Ok(url),
+            Self::File(_) | Self::Relative(_) => Err(CommandError::Input {
                 message: "this works on a PostgreSQL database only".to_owned(),
                 hint: Some("name it as `postgres://…` in the variable RINGFENCE_STORE"),
-            });
-        };
-        connect(url, KeepRaw::Always).await
+            }),
+        }
     }
 
     /// Opens a file of SQLite, and refuses anything else.
@@ -140,11 +141,6 @@ impl StoreName {
             Opening::Change => made(KeepRaw::Always),
         }
     }
-}
-
-async fn connect(url: &str, raw: KeepRaw) -> Result<PostgresStore, CommandError> {
-    let options = PostgresOptions { raw, ..PostgresOptions::default() };
-    PostgresStore::connect_with(url, options).await.map_err(|error| CommandError::Store(error.into()))
 }
 
 impl FromStr for StoreName {

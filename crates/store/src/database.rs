@@ -10,6 +10,7 @@ use ringfence::audit::{
 };
 use ringfence::{ApprovalStore, AuditSink, Code, IdempotencyStore, Store};
 
+#[cfg(feature = "postgres")]
 use crate::postgres::PostgresError;
 use crate::sqlite::SqliteError;
 
@@ -70,6 +71,7 @@ pub trait Database: ApprovalStore + AuditSink + IdempotencyStore + Store {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// It is a PostgreSQL database.
+    #[cfg(feature = "postgres")]
     #[error(transparent)]
     Postgres(#[from] PostgresError),
     /// It is a SQLite file.
@@ -81,8 +83,26 @@ impl DatabaseError {
     /// Returns the stable code.
     pub const fn code(&self) -> Code {
         match self {
+            #[cfg(feature = "postgres")]
             Self::Postgres(error) => error.code(),
             Self::Sqlite(error) => error.code(),
         }
     }
+}
+
+/// How many rows of each kind were copied.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Copied {
+    /// Entries of the audit log.
+    pub entries: u64,
+    /// Signed checkpoints.
+    pub checkpoints: u64,
+    /// Keys and values, expired ones too.
+    pub values: u64,
+    /// Idempotency keys.
+    pub keys: u64,
+    /// People who may decide.
+    pub approvers: u64,
+    /// Requests for approval.
+    pub requests: u64,
 }

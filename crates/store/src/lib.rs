@@ -43,13 +43,15 @@
 mod database;
 mod entry;
 mod line;
+#[cfg(feature = "postgres")]
 mod postgres;
 mod secret;
 mod sqlite;
 
-pub use database::{Answer, Database, DatabaseError};
+pub use database::{Answer, Copied, Database, DatabaseError};
 pub use entry::KeepRaw;
-pub use postgres::{Copied, PostgresError, PostgresOptions, PostgresStore, copy};
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresError, PostgresOptions, PostgresStore, copy};
 pub use ringfence::audit::{Filter, Stored};
 pub use secret::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
 pub use sqlite::{SqliteBuilder, SqliteError, SqliteStore};
@@ -58,3 +60,11 @@ pub use sqlite::{SqliteBuilder, SqliteError, SqliteStore};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(test)]
+extern crate self as ringfence_store;
+
+// The tests that use only what is public, linked into the executable of the unit tests.
+#[cfg(test)]
+#[path = "../tests/it/main.rs"]
+mod it;

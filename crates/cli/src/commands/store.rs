@@ -7,6 +7,7 @@ use ringfence_store::{Database as _, KeepRaw};
 use serde_json::json;
 
 use crate::error::{CommandError, Exit};
+use crate::postgres;
 use crate::progress::Busy;
 use crate::shown::json_line;
 use crate::store::{Opening, StoreArgs, StoreName, runtime};
@@ -120,19 +121,18 @@ async fn copy(
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
     let from = from.open_file(Opening::Read)?;
-    let to = to.open_database().await?;
     let busy = Busy::with("copying the store");
-    let copied = ringfence_store::copy(&from, &to).await?;
+    let (copied, to) = postgres::copy(&from, to.url()?).await?;
     drop(busy);
     if json {
         let told = json!({
-            "from": from.describe(), "to": to.describe(), "records": copied.entries, "checkpoints": copied.checkpoints,
+            "from": from.describe(), "to": to, "records": copied.entries, "checkpoints": copied.checkpoints,
             "keys": copied.keys, "requests": copied.requests, "approvers": copied.approvers, "values": copied.values,
         });
         writeln!(out, "{}", json_line(&told))?;
         return Ok(Exit::Done);
     }
-    writeln!(out, "copied: {} to {}", from.describe(), to.describe())?;
+    writeln!(out, "copied: {} to {}", from.describe(), to)?;
     for (count, what) in [
         (copied.entries, "records"),
         (copied.checkpoints, "checkpoints"),

@@ -17,7 +17,7 @@ use super::log;
 use super::random;
 use super::session::{Parameter, Session};
 use super::transaction::{self, Failed, Mark};
-use crate::database::DatabaseError;
+use crate::database::{Copied, DatabaseError};
 use crate::sqlite::{Column, Kind, Page, SqliteStore};
 
 use Kind::{Bytes, Number};
@@ -119,23 +119,6 @@ const TABLES: [Table; 12] = [
          FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[]) AS t (a, b, c, d, e)",
     ),
 ];
-
-/// How many rows of each kind were copied.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Copied {
-    /// Entries of the audit log.
-    pub entries: u64,
-    /// Signed checkpoints.
-    pub checkpoints: u64,
-    /// Keys and values, expired ones too.
-    pub values: u64,
-    /// Idempotency keys.
-    pub keys: u64,
-    /// People who may decide.
-    pub approvers: u64,
-    /// Requests for approval.
-    pub requests: u64,
-}
 
 /// Copies everything that a SQLite file holds now into an empty PostgreSQL database, in one transaction.
 ///

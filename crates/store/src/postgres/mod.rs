@@ -42,7 +42,7 @@ use std::sync::atomic::Ordering;
 
 use tokio::sync::OnceCell;
 
-pub use self::copy::{Copied, copy};
+pub use self::copy::copy;
 pub use self::error::PostgresError;
 use self::lease::Lease;
 pub use self::option::PostgresOptions;

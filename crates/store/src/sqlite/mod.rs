@@ -10,6 +10,7 @@ mod approval;
 mod audit;
 mod check;
 mod database;
+#[cfg(feature = "postgres")]
 mod dump;
 mod error;
 mod file;
@@ -40,6 +41,7 @@ use ringfence::Clock;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+#[cfg(feature = "postgres")]
 pub(crate) use self::dump::{Column, Kind, Page};
 pub use self::error::SqliteError;
 use self::instance::Instance;
