@@ -16,12 +16,14 @@ mod command;
 mod family;
 mod probe;
 mod scene;
+mod tier;
 
 pub use canary::serve;
 pub use command::ringfence;
 pub use family::FAMILIES;
 pub use probe::{Attempt, Command, Ends, Needs, Outcome, PAYLOAD, Probe, Proof, Stop, TOKEN_PREFIX};
 pub use scene::Scene;
+pub use tier::Tier;
 
 /// Every probe of the matrix.
 pub fn probes() -> impl Iterator<Item = &'static Probe> {

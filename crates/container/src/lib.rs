@@ -49,3 +49,11 @@ pub use error::ContainerError;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(test)]
+extern crate self as ringfence_container;
+
+// The tests that use only what is public, linked into the executable of the unit tests.
+#[cfg(test)]
+#[path = "../tests/it/main.rs"]
+mod it;

@@ -120,3 +120,11 @@ pub use tool::{Reconciled, Tool};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(test)]
+extern crate self as ringfence;
+
+// The tests that use only what is public, linked into the executable of the unit tests.
+#[cfg(test)]
+#[path = "../tests/it/main.rs"]
+mod it;

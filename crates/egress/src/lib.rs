@@ -65,3 +65,11 @@ pub use scope::{Asker, DEFAULT_CONNECTIONS, Evidence, Scope, ScopeBuilder, Tally
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(test)]
+extern crate self as ringfence_egress;
+
+// The tests that use only what is public, linked into the executable of the unit tests.
+#[cfg(test)]
+#[path = "../tests/it/main.rs"]
+mod it;

@@ -34,3 +34,11 @@ pub fn credential_patterns() -> Vec<String> {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(test)]
+extern crate self as ringfence_text;
+
+// The tests that use only what is public, linked into the executable of the unit tests.
+#[cfg(test)]
+#[path = "../tests/it/main.rs"]
+mod it;

@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::browser::Browser;
-use crate::page::{lively, pages};
-use crate::scene::{Scene, installed};
+use crate::console::browser::Browser;
+use crate::console::page::{lively, pages};
+use crate::console::scene::{Scene, installed};
 
 #[test]
 fn axe_finds_no_serious_fault() {
@@ -114,12 +114,12 @@ fn reading_and_deciding_need_no_script() {
     let path = list.split_at(at + 6).1.split('"').next().unwrap().to_owned();
     let page = scene.get(&path, &cookie).body;
     assert!(page.contains("plain"), "{page}");
-    let form = crate::approval::form_of(&page);
+    let form = crate::console::approval::form_of(&page);
     let answer = scene.post(
         &format!("{path}/decide"),
         &format!("_form={form}&word=approve&reason="),
         &[("Cookie", &cookie)],
     );
     assert_eq!(answer.status, 303, "{answer:?}");
-    assert_eq!(crate::agent::text(&call.join().unwrap()).trim(), "paid 3");
+    assert_eq!(crate::console::agent::text(&call.join().unwrap()).trim(), "paid 3");
 }

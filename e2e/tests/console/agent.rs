@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
-use crate::wire::send;
+use crate::console::wire::send;
 
 /// The next number of a request.
 static NEXT: AtomicU64 = AtomicU64::new(10);

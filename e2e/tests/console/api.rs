@@ -4,15 +4,15 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::page::lively;
-use crate::scene::installed;
-use crate::wire::send;
+use crate::console::page::lively;
+use crate::console::scene::installed;
+use crate::console::wire::send;
 
 #[test]
 fn schemathesis_finds_no_fault() {
     let (scene, token, _waiting) = lively();
     let bearer = format!("Authorization: Bearer {token}");
-    let examples = if std::env::var_os("RINGFENCE_TEST_FAST").is_some() { "8" } else { "40" };
+    let examples = ringfence_e2e::Tier::current().pick("4", "8", "40");
     let output = Command::new(installed().join("py/bin/schemathesis"))
         .args(["run", &scene.url("/api/v1/openapi.json"), "--header", &bearer, "--max-examples", examples])
         .args([

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::agent::text;
-use crate::scene::Scene;
+use crate::console::agent::text;
+use crate::console::scene::Scene;
 
 #[test]
 fn a_person_logs_in_by_the_link_sees_a_call_appear_agrees_and_sees_it_run() {
     let scene = Scene::start();
-    let browser = crate::browser::Browser::start((1280, 900), false);
+    let browser = crate::console::browser::Browser::start((1280, 900), false);
     browser.go(&scene.link);
     browser.sees("Log in as olga");
     browser.click("button[type=submit]");
@@ -47,7 +47,7 @@ fn a_person_logs_in_by_the_link_sees_a_call_appear_agrees_and_sees_it_run() {
     assert!(kept.contains("\"login\"") && kept.contains("olga"), "{kept}");
 
     // A link works once.
-    let second = crate::browser::Browser::start((1280, 900), false);
+    let second = crate::console::browser::Browser::start((1280, 900), false);
     second.go(&scene.link);
     second.sees("this link was used");
 }

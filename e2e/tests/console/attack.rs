@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::approval::form_of;
-use crate::browser::Browser;
-use crate::scene::Scene;
-use crate::wire::send;
+use crate::console::approval::form_of;
+use crate::console::browser::Browser;
+use crate::console::scene::Scene;
+use crate::console::wire::send;
 
 /// How long a test waits for what is certain to happen. Only a broken build waits that long.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::scene::root;
-use crate::wire::send;
+use crate::console::scene::root;
+use crate::console::wire::send;
 
 /// How long something may take to appear.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -1,6 +1,6 @@
 //! A server says something else of a tool than what was accepted; a person looks at both and decides.
 
-use crate::scene::Scene;
+use crate::console::scene::Scene;
 
 #[test]
 fn a_changed_tool_is_withheld_until_a_person_has_looked_at_old_and_new() {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::scene::Scene;
+use crate::console::scene::Scene;
 
 /// What breaks out where it can: of elements, attributes, scripts, comments, styles and templates.
 const MARKUP: &str =
@@ -84,7 +84,7 @@ fn foreign_text_is_text_everywhere() {
 }
 
 /// The addresses of links, without the host.
-fn links(browser: &crate::browser::Browser, selector: &str) -> Vec<String> {
+fn links(browser: &crate::console::browser::Browser, selector: &str) -> Vec<String> {
     let script =
         format!("return [...document.querySelectorAll({selector:?})].map(a => a.getAttribute('href'))");
     let found = browser.run(&script);

@@ -4,8 +4,8 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
-use crate::browser::Browser;
-use crate::scene::Scene;
+use crate::console::browser::Browser;
+use crate::console::scene::Scene;
 
 /// A gateway in which a lot has happened, and the token of an admin. Two calls wait.
 pub(crate) fn lively() -> (Scene, String, [JoinHandle<Value>; 2]) {

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::agent::Agent;
-use crate::browser::Browser;
-use crate::wire::{Answer, send};
+use crate::console::agent::Agent;
+use crate::console::browser::Browser;
+use crate::console::wire::{Answer, send};
 
 /// The root of the sources.
 pub(crate) fn root() -> &'static Path {

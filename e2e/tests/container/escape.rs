@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use ringfence_sandbox::{Access, Ending};
 
-use crate::place::{Folders, all, out, place, run};
+use crate::container::place::{Folders, all, out, place, run};
 
 /// Runs a probe that must fail, and one beside it that must succeed, so that the failing says something.
 fn confined(folders: &Folders, probe: &str, beside: &str) {
@@ -133,7 +133,9 @@ fn no_network_leads_anywhere() {
         confined(&folders, &probe, beside);
     }
     let report = run(&folders.shell(
-        "(echo hi | nc -l -p 4000 >/tmp/got) & sleep 0.5; echo hello | nc -w 2 127.0.0.1 4000; cat /tmp/got",
+        "(echo hi | nc -l -p 4000 >/tmp/got) & \
+         for i in $(seq 100); do echo hello | nc -w 2 127.0.0.1 4000 && break; sleep 0.1; done; \
+         for i in $(seq 100); do grep hello /tmp/got && break; sleep 0.1; done",
     ));
     assert!(out(&report).contains("hello"), "inside, there is a loopback interface: {}", all(&report));
 }

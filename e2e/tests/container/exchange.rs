@@ -7,7 +7,7 @@ use std::time::Duration;
 use ringfence_sandbox::{Access, SandboxError, Step};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::place::{Folders, all, place, try_run};
+use crate::container::place::{Folders, all, place, try_run};
 
 const RUNS: usize = 20;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ringfence_policy::{HostSet, NetworkCeiling, NetworkGrant, Private};
 use ringfence_sandbox::{Ending, Streams};
 
-use crate::place::{all, out, place};
+use crate::container::place::{all, out, place};
 
 /// A grant of one literal address, which leads to the gate without a question of names.
 fn grant() -> NetworkGrant {

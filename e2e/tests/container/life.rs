@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ringfence_policy::{Limits, Span};
 use ringfence_sandbox::{Ending, Streams};
 
-use crate::place::{all, out, place, run};
+use crate::container::place::{all, out, place, run};
 
 /// How long a test waits for what is certain to happen. Only a broken build waits that long.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -130,7 +130,11 @@ fn what_a_killed_gateway_leaves_is_swept_and_nothing_else() {
     }
     let engine = format!("{} {}", place().address, place().image);
     let mut gateway = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "life::what_a_killed_gateway_leaves_is_swept_and_nothing_else", "--nocapture"])
+        .args([
+            "--exact",
+            "container::life::what_a_killed_gateway_leaves_is_swept_and_nothing_else",
+            "--nocapture",
+        ])
         .env(CHILD, "1")
         .env("RINGFENCE_TEST_ENGINE", engine)
         .stdout(Stdio::piped())

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ringfence_policy::{Assurance, Limits, Size, Span};
 use ringfence_sandbox::{Ending, Enforcer, LimitName};
 
-use crate::place::{all, out, place, run};
+use crate::container::place::{all, out, place, run};
 
 const MEBI: u64 = 1 << 20;
 

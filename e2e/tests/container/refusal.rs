@@ -4,7 +4,7 @@ use ringfence_container::UNSUPPORTED;
 use ringfence_policy::Assurance;
 use ringfence_sandbox::{Access, Ending, Part, Spec};
 
-use crate::place::{Folders, place, try_run};
+use crate::container::place::{Folders, place, try_run};
 
 #[test]
 fn parts_that_no_engine_enforces_are_named() {

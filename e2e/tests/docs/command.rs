@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use crate::order::Order;
-use crate::page::Block;
+use crate::docs::order::Order;
+use crate::docs::page::Block;
 
 /// A command with what must come of it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -3,8 +3,11 @@
 /// How such a command begins, and who runs it. Nothing else may be left out: a page with a command that cannot be run is to be
 /// written anew.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("cargo install ", "it builds the release; CI installs the programs on a clean checkout"),
-    ("cargo run --release -- demo", "it builds the release; `script/test` runs the demo"),
+    ("cargo install ", "it builds the release, as `script/release` does"),
+    (
+        "cargo run --release --no-default-features -- demo",
+        "it builds the release; `script/test` runs the demo",
+    ),
     ("script/test", "it is what runs these tests"),
 ];
 

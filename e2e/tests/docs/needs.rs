@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::root;
+use crate::docs::root;
 
 /// The installed packages of Python that the index is made of.
 pub(crate) fn packages() -> PathBuf {

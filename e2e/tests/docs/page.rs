@@ -1,6 +1,6 @@
 //! The blocks of a page, and what is ordered between them.
 
-use crate::order::{self, Order};
+use crate::docs::order::{self, Order};
 
 /// What stands on a page for these tests, in its order.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,6 +1,6 @@
 //! Rust on a page is a piece of a file that is compiled, and a piece of a toolbox may be one of an example.
 
-use crate::root;
+use crate::docs::root;
 
 /// Tells whether the lines stand in the file in this order; how far they are indented plays no part, nor what stands between.
 pub(crate) fn is_in(file: &str, text: &str) -> Result<(), String> {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::command::Line;
-use crate::step::Step;
-use crate::world::World;
-use crate::{page, root, shown, step};
+use crate::docs::command::Line;
+use crate::docs::step::Step;
+use crate::docs::world::World;
+use crate::docs::{page, root, shown, step};
 
 /// How much is shown of what a command printed.
 const LONGEST: usize = 4000;

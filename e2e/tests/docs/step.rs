@@ -1,10 +1,10 @@
 //! The steps of a page: what is done, and what must come of it.
 
-use crate::command::{self, Line};
-use crate::elsewhere;
-use crate::order::Order;
-use crate::page::{Block, Part};
-use crate::piece;
+use crate::docs::command::{self, Line};
+use crate::docs::elsewhere;
+use crate::docs::order::Order;
+use crate::docs::page::{Block, Part};
+use crate::docs::piece;
 
 /// One step.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -4,7 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::payer::{Kind, Office, Said};
+use ringfence_e2e::Tier;
+
+use crate::durable::payer::{Kind, Office, Said};
 
 /// The points that a call passes.
 const POINTS: &[&str] = &[
@@ -24,11 +26,15 @@ const POINTS: &[&str] = &[
 /// How many new keys each round pays.
 const KEYS: u64 = 4;
 
-fn seeds(all: u64) -> u64 {
-    if let Some(seeds) = std::env::var("RINGFENCE_TEST_SEEDS").ok().and_then(|seeds| seeds.parse().ok()) {
-        return seeds;
+/// How many seeds it takes until each point was met with each number of tasks.
+const SCHEDULES: u64 = 4 * POINTS.len() as u64;
+
+/// How many seeds are tried: all of them at night, each distinct schedule (or `change`, where that is less) on a change.
+fn seeds(change: u64, all: u64) -> u64 {
+    if let Ok(seeds) = std::env::var("RINGFENCE_TEST_SEEDS") {
+        return seeds.parse().expect("RINGFENCE_TEST_SEEDS is a number");
     }
-    if std::env::var_os("RINGFENCE_TEST_FAST").is_some() { all / 10 } else { all }
+    Tier::current().pick(4, change, all)
 }
 
 /// Tries seeds, some at once, and returns how many of their runs were really killed.
@@ -95,7 +101,7 @@ fn try_seed(kind: Kind, seed: u64, extra: &[&str]) -> u64 {
 
 #[test]
 fn a_file_survives_every_kill() {
-    let seeds = seeds(330);
+    let seeds = seeds(SCHEDULES, 330);
     let killed = try_seeds(Kind::Sqlite, seeds, 2, &[]);
     println!("SQLite: {seeds} seeds, {killed} runs killed, no key paid twice");
     assert!(killed >= seeds, "the kills did not happen: {killed}");
@@ -103,7 +109,7 @@ fn a_file_survives_every_kill() {
 
 #[test]
 fn a_file_survives_every_kill_while_the_clock_jumps() {
-    let seeds = seeds(60);
+    let seeds = seeds(POINTS.len() as u64, 60);
     let killed = try_seeds(Kind::Sqlite, seeds, 2, &["jump=1"]);
     println!("SQLite with a jumping clock: {seeds} seeds, {killed} runs killed, no key paid twice");
     assert!(killed >= seeds, "the kills did not happen: {killed}");
@@ -111,7 +117,7 @@ fn a_file_survives_every_kill_while_the_clock_jumps() {
 
 #[test]
 fn a_server_survives_every_kill_of_its_client() {
-    let seeds = seeds(220);
+    let seeds = seeds(SCHEDULES, 220);
     let killed = try_seeds(Kind::Postgres, seeds, 8, &[]);
     println!("PostgreSQL: {seeds} seeds, {killed} runs killed, no key paid twice");
     assert!(killed >= seeds, "the kills did not happen: {killed}");
@@ -120,7 +126,7 @@ fn a_server_survives_every_kill_of_its_client() {
 #[test]
 fn a_kill_at_any_moment_is_survived() {
     for kind in [Kind::Sqlite, Kind::Postgres] {
-        for seed in 0..seeds(40) {
+        for seed in 0..seeds(8, 40) {
             let office = Office::new(kind);
             let mut all = Vec::new();
             for round in 0..2 {
@@ -140,16 +146,16 @@ fn a_kill_at_any_moment_is_survived() {
 /// The server's clock is asked through one function of the store's schema, which is made to jump here.
 #[test]
 fn a_server_whose_clock_jumps_pays_nothing_twice() {
-    let url = crate::postgres::other_url("durable_jump");
+    let url = crate::durable::postgres::other_url("durable_jump");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     // Makes the tables.
     drop(runtime.block_on(ringfence_store::PostgresStore::connect(&url)).unwrap());
-    crate::postgres::psql(
+    crate::durable::postgres::psql(
         &url,
         "CREATE OR REPLACE FUNCTION ringfence.moment() RETURNS timestamptz LANGUAGE sql VOLATILE AS
          $$SELECT clock_timestamp() + (random() - 0.5) * interval '2 hours'$$",
     );
-    for seed in 0..seeds(40) {
+    for seed in 0..seeds(POINTS.len() as u64, 40) {
         let office = Office::with_store(url.clone(), &["lease=1000"]);
         let point = POINTS[usize::try_from(seed).unwrap() % POINTS.len()];
         let kill = format!("kill={point}:{}", 1 + seed % 7);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::payer::Office;
+use crate::durable::payer::Office;
 
 /// A disk of its own, of 12 MiB.
 struct Disk(tempfile::TempDir);

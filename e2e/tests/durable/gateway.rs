@@ -9,7 +9,7 @@ use ringfence::{
 };
 use ringfence_store::{Database, PostgresStore};
 
-use crate::payer::{Kind, Office, Said};
+use crate::durable::payer::{Kind, Office, Said};
 
 const FINANCIAL: &[&str] = &["class=financial", "wait=30000", "tasks=4", "resume=1", "linger=6000"];
 

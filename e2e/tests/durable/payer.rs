@@ -12,7 +12,7 @@ use ringfence::{KeyFilter, KeyState};
 use ringfence_store::{Database, SqliteStore};
 use tempfile::TempDir;
 
-use crate::postgres;
+use crate::durable::postgres;
 
 /// How long one run of the program may take.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -1,6 +1,6 @@
 //! Several processes want the same keys at the same time, and each is paid once.
 
-use crate::payer::{Kind, Office, Said};
+use crate::durable::payer::{Kind, Office, Said};
 
 #[test]
 fn rivals_on_one_key_pay_once() {

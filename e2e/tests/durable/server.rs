@@ -3,8 +3,8 @@
 use std::process::Child;
 use std::time::Duration;
 
-use crate::payer::{Office, Said};
-use crate::postgres::Server;
+use crate::durable::payer::{Office, Said};
+use crate::durable::postgres::Server;
 
 const KEYS: u64 = 120;
 

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use ringfence_e2e::{Attempt, Ends, Probe, Proof, Scene};
 
-use crate::binary;
-use crate::process::{Ended, collected, drained, finished, waited};
-use crate::session::Session;
-use crate::sys;
-use crate::verdict::{Verdict, judge, length};
-use crate::weak;
+use crate::matrix::binary;
+use crate::matrix::process::{Ended, collected, drained, finished, waited};
+use crate::matrix::session::Session;
+use crate::matrix::sys;
+use crate::matrix::verdict::{Verdict, judge, length};
+use crate::matrix::weak;
 
 /// How long is waited for what is certain to happen. Only a broken build waits that long.
 const PATIENCE: Duration = Duration::from_secs(120);

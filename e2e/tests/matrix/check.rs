@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use crate::matrix::{alone, asked, wanted};
-use crate::report::Report;
-use crate::stage::{Stage, Work};
-use crate::user::User;
-use crate::weak::{self, Loses};
-use crate::{orphan, program, signal};
+use crate::matrix::escape::{alone, asked, step, wanted};
+use crate::matrix::report::Report;
+use crate::matrix::stage::{Stage, Work};
+use crate::matrix::user::User;
+use crate::matrix::weak::{self, Loses};
+use crate::matrix::{orphan, program, signal};
 
 /// One thing that must work.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +123,7 @@ fn column(backend: &'static str, user: User) {
         println!("{backend}: these tests do not run as root, so nothing runs as root");
         return;
     };
-    let wanted: Vec<&Check> = checks().filter(|check| wanted(check.name)).collect();
+    let wanted: Vec<&Check> = checks().filter(|check| wanted(check.name)).step_by(step()).collect();
     let report = Mutex::new(Report::new(format!("checks-{}", stage.title())));
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {

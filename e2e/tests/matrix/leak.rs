@@ -8,12 +8,14 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::matrix::{alone, asked, fast, wanted};
-use crate::place;
-use crate::process::{collected, drained, waited};
-use crate::stage::{Stage, Work};
-use crate::sys;
-use crate::user::User;
+use ringfence_e2e::Tier;
+
+use crate::matrix::escape::{alone, asked, wanted};
+use crate::matrix::place;
+use crate::matrix::process::{collected, drained, waited};
+use crate::matrix::stage::{Stage, Work};
+use crate::matrix::sys;
+use crate::matrix::user::User;
 
 #[test]
 fn native_as_root() {
@@ -89,10 +91,10 @@ fn column(backend: &'static str, user: User) {
 /// In a row and at once from one process, which looks at itself.
 fn from_one_process(stage: &Stage, programs: &Work<'_>) -> u32 {
     // The others start programs of their own for each: a fiftieth of a second with bwrap, a sixth with firejail.
-    let row = match (stage.backend, fast()) {
-        ("native", false) => 1_000,
-        ("firejail", _) => 50,
-        _ => 200,
+    let row = match stage.backend {
+        "native" => Tier::current().pick(50, 200, 1_000),
+        "bwrap" => Tier::current().pick(20, 50, 200),
+        _ => Tier::current().pick(5, 20, 50),
     };
     let mut starts = stage.host(programs.path("starts").to_str().unwrap());
     starts.args([

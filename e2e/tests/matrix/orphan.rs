@@ -5,11 +5,11 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::check::{Check, ok};
-use crate::process::waited;
-use crate::stage::Work;
-use crate::sys;
-use crate::verdict::length;
+use crate::matrix::check::{Check, ok};
+use crate::matrix::process::waited;
+use crate::matrix::stage::Work;
+use crate::matrix::sys;
+use crate::matrix::verdict::length;
 
 /// Ends by itself when the test's folder is gone, so that a survivor does not live for ever.
 const BEAT: &str = "while echo x >> beat; do sleep 0.02; done";

@@ -5,7 +5,7 @@ use std::os::unix::fs::lchown;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::sys;
+use crate::matrix::sys;
 
 /// A place that the ordinary user can read, that no sandbox has of its own (`/tmp`, `/var/tmp`) and that firejail does
 /// not make read-only (`/var`).

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::sys;
+use crate::matrix::sys;
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(150);

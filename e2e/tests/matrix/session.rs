@@ -11,10 +11,10 @@ use std::process::{Child, Command, Stdio};
 use ringfence_e2e::{Scene, TOKEN_PREFIX};
 use tempfile::TempDir;
 
-use crate::binary;
-use crate::place;
-use crate::sys;
-use crate::user::User;
+use crate::matrix::binary;
+use crate::matrix::place;
+use crate::matrix::sys;
+use crate::matrix::user::User;
 
 pub(crate) struct Session {
     pub(crate) user: User,
@@ -36,6 +36,7 @@ impl Session {
     /// Makes the world, or `None` when the tests cannot run as that user.
     pub(crate) fn new(user: User) -> Option<Self> {
         let ids = user.ids()?;
+        sweep();
         let folder = tempfile::Builder::new().prefix("rf-e2e-").tempdir_in(place::base()).unwrap();
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let path = |name: &str| folder.path().join(name);
@@ -176,6 +177,15 @@ impl Drop for Session {
         let _removed = fs::remove_file(format!("/dev/shm/{}", self.name()));
         if !std::thread::panicking() {
             assert!(ended.unwrap().success(), "the canary could not tidy up");
+        }
+    }
+}
+
+/// Removes secrets that a killed run left behind: a probe that finds one would show the wrong secret.
+fn sweep() {
+    for entry in fs::read_dir("/tmp").unwrap().map_while(Result::ok) {
+        if entry.file_name().to_string_lossy().starts_with(TOKEN_PREFIX) {
+            let _removed = fs::remove_file(entry.path());
         }
     }
 }

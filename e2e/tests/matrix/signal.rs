@@ -4,9 +4,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::check::{Check, ends, ok};
-use crate::process::{finished, waited};
-use crate::stage::Work;
+use crate::matrix::check::{Check, ends, ok};
+use crate::matrix::process::{finished, waited};
+use crate::matrix::stage::Work;
 
 #[rustfmt::skip]
 pub(crate) const CHECKS: &[Check] = &[
@@ -109,7 +109,7 @@ fn streamed(work: &Work<'_>) -> Result<(), String> {
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let took = begun.elapsed();
-    crate::sys::kill(child.id());
+    crate::matrix::sys::kill(child.id());
     child.wait().unwrap();
     if line == "first\n" && took < Duration::from_secs(120) {
         Ok(())

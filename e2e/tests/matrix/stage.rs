@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::place;
-use crate::process::{Ended, finished};
-use crate::user::User;
+use crate::matrix::place;
+use crate::matrix::process::{Ended, finished};
+use crate::matrix::user::User;
 
 /// Where programs are looked for, on the host as inside.
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::sys;
+use crate::matrix::sys;
 
 /// The user that root's tests become; made when it is missing.
 const NAME: &str = "rf-e2e";

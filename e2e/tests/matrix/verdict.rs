@@ -5,7 +5,7 @@ use std::{fmt, fs};
 
 use ringfence_e2e::{Ends, PAYLOAD, Probe, Proof, Scene};
 
-use crate::process::Ended;
+use crate::matrix::process::Ended;
 
 /// What became of a probe.
 #[derive(Clone, Debug)]

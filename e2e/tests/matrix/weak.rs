@@ -87,7 +87,7 @@ fn find(list: &'static [Weak], column: &str, name: &str) -> Option<&'static Weak
 
 #[test]
 fn native_has_no_weak_cell() {
-    let checks = crate::check::checks().map(|check| check.name);
+    let checks = crate::matrix::check::checks().map(|check| check.name);
     let names: Vec<&str> = ringfence_e2e::probes().map(|probe| probe.name).chain(checks).collect();
     for weak in WEAK.iter().chain(REFUSED) {
         assert!(!weak.columns.starts_with("native"), "{weak:?}");

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::answer::Answers;
-use crate::client::{Client, Era, LEGACY, Reply};
-use crate::place::{Scene, attack};
+use crate::mcp::answer::Answers;
+use crate::mcp::client::{Client, Era, LEGACY, Reply};
+use crate::mcp::place::{Scene, attack};
 
 /// Payments need one person; a call has a few seconds.
 fn scene() -> Scene {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::answer::Answers;
+use crate::mcp::answer::Answers;
 
 /// Longer than any answer takes here, the start of an interpreter on a busy machine included.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);

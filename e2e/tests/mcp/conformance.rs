@@ -8,9 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::era;
-use crate::gateway::Listening;
-use crate::place::{Scene, file, installed, newer_node, python};
+use crate::mcp::era;
+use crate::mcp::gateway::Listening;
+use crate::mcp::place::{Scene, file, installed, newer_node, python};
 
 /// A process that ends with the test.
 struct Server {
@@ -53,7 +53,7 @@ fn fenced(scene: &Scene) -> Listening {
 fn outcome(url: &str, suite: &str, arguments: &[&str]) -> BTreeMap<String, char> {
     let script = installed().join(suite).join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
     let output = Command::new("timeout")
-        .arg("150")
+        .arg("900")
         .arg(newer_node())
         .arg(script)
         .args(["server", "--url", url])

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::answer::Answers;
-use crate::client::{Client, Era, LEGACY};
-use crate::place::{Scene, file, npm, python};
+use crate::mcp::answer::Answers;
+use crate::mcp::client::{Client, Era, LEGACY};
+use crate::mcp::place::{Scene, file, npm, python};
 
 const ERAS: [Era; 5] =
     [Era::Legacy("2024-11-05"), Era::Legacy("2025-03-26"), Era::Legacy("2025-06-18"), LEGACY, Era::Modern];

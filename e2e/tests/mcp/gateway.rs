@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::answer::Answers;
-use crate::client::{Client, Era, LEGACY, PATIENCE};
-use crate::place::{Scene, attack, file, npm, python};
+use crate::mcp::answer::Answers;
+use crate::mcp::client::{Client, Era, LEGACY, PATIENCE};
+use crate::mcp::place::{Scene, attack, file, npm, python};
 
 /// A process that speaks HTTP, and ends with the test.
 pub(crate) struct Listening {
@@ -89,7 +89,7 @@ fn names_are_prefixed_and_one_that_dies_does_not_harm_the_other() {
 /// What the Python SDK sees at an address, or why it fails.
 fn sdk(scene: &Scene, url: &str, token: Option<&str>) -> Result<Value, String> {
     let words = python("py", "python", &[&file("sdk1.py"), url]);
-    let output = scene.host("timeout").arg("60").args(words).args(token).output().unwrap();
+    let output = scene.host("timeout").arg("600").args(words).args(token).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if !output.status.success() {
         return Err(said);

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-use crate::answer::Answers;
-use crate::client::{Client, LEGACY};
+use crate::mcp::answer::Answers;
+use crate::mcp::client::{Client, LEGACY};
 
 /// Where programs are looked for, on the host as inside.
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";

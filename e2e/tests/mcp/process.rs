@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::client::PATIENCE;
+use crate::mcp::client::PATIENCE;
 
 /// A word that no other process has.
 pub(crate) fn token() -> String {

@@ -7,8 +7,8 @@ use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt};
 use serde_json::{Value, json};
 
-use crate::era;
-use crate::place::{Scene, file, installed, newer_node, npm, python};
+use crate::mcp::era;
+use crate::mcp::place::{Scene, file, installed, newer_node, npm, python};
 
 fn everything() -> Scene {
     Scene::example("everything", |_| npm("server-everything", &[]))
@@ -31,7 +31,7 @@ fn printed(mut client: Command) -> String {
 /// What a script of `e2e/mcp` saw of a server, without the tool of the gateway.
 fn script(scene: &Scene, interpreter: &[String], server: &Command) -> Value {
     let mut client = scene.host("timeout");
-    client.arg("90").args(interpreter).args(words(server));
+    client.arg("600").args(interpreter).args(words(server));
     let text = printed(client);
     let mut seen: Value = serde_json::from_str(text.lines().last().unwrap_or_default()).unwrap();
     seen["tools"].as_array_mut().unwrap().retain(|name| name != "ringfence_policy");
@@ -71,7 +71,10 @@ fn the_inspector_sees_the_same() {
         let entry = json!({"mcpServers": {"it": {"command": words[0], "args": words[1..]}}});
         std::fs::write(&config, entry.to_string()).unwrap();
         let mut client = scene.host("timeout");
-        client.arg("90").arg(newer_node()).arg(installed().join("inspector/node_modules/.bin/mcp-inspector"));
+        client
+            .arg("600")
+            .arg(newer_node())
+            .arg(installed().join("inspector/node_modules/.bin/mcp-inspector"));
         client.args(["--cli", "--config"]).arg(&config).args(["--server", "it"]).args(arguments);
         let text = printed(client);
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))

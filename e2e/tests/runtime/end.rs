@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use ringfence::Run;
 use serde_json::json;
 
-use crate::kind::{Kind, engine};
-use crate::stage::{Came, PATIENCE, Stage, toolbox, wait_until};
+use crate::runtime::kind::{Kind, engine};
+use crate::runtime::stage::{Came, PATIENCE, Stage, toolbox, wait_until};
 
 /// Says whether some process of this machine has this word among its arguments, other than those named.
 fn alive(word: &str, but: &[u32]) -> Vec<String> {

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::kind::Kind;
-use crate::stage::{CANARY, Came, Stage};
+use crate::runtime::kind::Kind;
+use crate::runtime::stage::{CANARY, Came, Stage};
 
 #[test]
 fn what_is_granted_works_and_leaves_its_mark() {

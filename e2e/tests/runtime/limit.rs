@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::kind::Kind;
-use crate::stage::{Came, Stage};
+use crate::runtime::kind::Kind;
+use crate::runtime::stage::{Came, Stage};
 
 /// Says whether a call ended at a limit: with the code of limits or of deadlines, or as a program that was ended.
 fn is_limited(came: &Came) -> bool {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::kind::Kind;
-use crate::stage::Stage;
+use crate::runtime::kind::Kind;
+use crate::runtime::stage::Stage;
 
 #[test]
 fn nothing_goes_out_without_hosts() {

@@ -18,7 +18,7 @@ use ringfence_wasm::{Host, Package};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::kind::{Kind, engine, guest};
+use crate::runtime::kind::{Kind, engine, guest};
 
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use ringfence::policy::{Assurance, NetworkGrant};
 use ringfence::sandbox::{LimitName, Part, Sandbox, Spec, Streams};
 use ringfence_wasm::Refused;
 
-use crate::kind::{Kind, engine, guest};
-use crate::stage::{probe, read, sandbox, toolbox};
+use crate::runtime::kind::{Kind, engine, guest};
+use crate::runtime::stage::{probe, read, sandbox, toolbox};
 
 /// Every part that a plan can need.
 const PARTS: &[Part] = &[

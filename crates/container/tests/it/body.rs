@@ -4,7 +4,7 @@ use ringfence_policy::{HostSet, Limits, NetworkCeiling, NetworkGrant, Private, S
 use ringfence_sandbox::{Access, Sandbox, Spec, Streams};
 use serde_json::Value;
 
-use crate::fake::{Fake, command};
+use crate::it::fake::{Fake, command};
 use std::path::Path;
 use std::time::Duration;
 

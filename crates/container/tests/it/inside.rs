@@ -4,7 +4,7 @@
 use ringfence_sandbox::{Access, Sandbox, SandboxError, Streams};
 use serde_json::json;
 
-use crate::fake::{Answer, Fake, command};
+use crate::it::fake::{Answer, Fake, command};
 
 /// Only root may look into containers. Everybody else is refused before anything is made.
 fn is_refused_for_others(fake: &Fake, error: &SandboxError) -> bool {
@@ -89,7 +89,7 @@ fn an_ordinary_users_engine_gets_no_paths() {
     let folder = tempfile::tempdir().unwrap();
     let spec = command().tree(folder.path().canonicalize().unwrap(), Access::READ);
     let fake = Fake::new(|what| {
-        let mut info = crate::fake::info(&["name=seccomp,profile=default", "name=rootless"]);
+        let mut info = crate::it::fake::info(&["name=seccomp,profile=default", "name=rootless"]);
         info["Rootless"] = json!(true);
         (what == "GET /info").then_some(Answer::Json(200, info))
     });

@@ -5,7 +5,7 @@ use ringfence_policy::{Assurance, Code, HostSet, NetworkCeiling, NetworkGrant, P
 use ringfence_sandbox::{Access, Sandbox, Spec, Streams};
 use serde_json::json;
 
-use crate::fake::{Answer, Fake, IMAGE, command, info};
+use crate::it::fake::{Answer, Fake, IMAGE, command, info};
 
 const SECCOMP: &str = "name=seccomp,profile=default";
 

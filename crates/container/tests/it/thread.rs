@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ringfence_sandbox::{Adapter, Ending, Sandbox, Streams};
 
-use crate::fake::{Fake, command};
+use crate::it::fake::{Fake, command};
 
 #[test]
 fn a_worker_of_the_runtime_may_run_a_command() {

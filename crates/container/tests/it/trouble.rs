@@ -6,7 +6,7 @@ use ringfence_policy::{Limits, Span};
 use ringfence_sandbox::Ending;
 use serde_json::json;
 
-use crate::fake::{Answer, Fake, OUTPUT, command, upgraded};
+use crate::it::fake::{Answer, Fake, OUTPUT, command, upgraded};
 
 const SECRET: &str = "s3cret-value";
 

@@ -10,7 +10,7 @@ use ringfence::{
 };
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, code, echo_of, personality};
+use crate::it::stage::{Stage, code, echo_of, personality};
 
 fn asking(approver: &Arc<MemoryApprover>, class: SafetyClass) -> Stage {
     Stage::of(Registry::builder().approver(Arc::clone(approver) as Arc<_>)).with(echo_of(class))
@@ -179,10 +179,10 @@ async fn a_cancelled_run_does_not_wait_for_people() {
     }
     let stage =
         Stage::of(Registry::builder().approver(Arc::new(Never))).with(echo_of(SafetyClass::Financial));
-    let (report, ()) =
-        tokio::join!(tokio::time::timeout(crate::wait::PATIENCE, stage.call("echo", json!("x"))), async {
-            stage.run.cancel();
-        },);
+    let (report, ()) = tokio::join!(
+        tokio::time::timeout(crate::it::wait::PATIENCE, stage.call("echo", json!("x"))),
+        async { stage.run.cancel() },
+    );
     assert_eq!(code(&report.unwrap()), "CANCELLED");
 }
 

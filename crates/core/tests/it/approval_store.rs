@@ -11,8 +11,8 @@ use ringfence::{
 };
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, code, echo_of, personality};
-use crate::wait::{PATIENCE, wait_until};
+use crate::it::stage::{Stage, code, echo_of, personality};
+use crate::it::wait::{PATIENCE, wait_until};
 
 struct Office {
     approvals: Arc<MemoryApprovals>,

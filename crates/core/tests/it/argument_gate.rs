@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ringfence::{Backends, GateMode, HostFiles, Registry, Run, tool};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, code, personality};
+use crate::it::stage::{Stage, code, personality};
 
 fn stage(mode: Option<GateMode>, reach: Option<Value>) -> Stage {
     let mut builder = Registry::builder()

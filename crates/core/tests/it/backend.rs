@@ -9,7 +9,7 @@ use ringfence::{
 };
 use serde_json::{Value, json};
 
-use crate::stage::{Pretender, Stage, Vault, backends, code, envelope, personality};
+use crate::it::stage::{Pretender, Stage, Vault, backends, code, envelope, personality};
 
 const SURFACES: [(&str, &str); 6] = [
     ("network", r#"{"allowedHosts": ["api.github.com"]}"#),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ringfence::{Asker, Batch, Call, Run, ToolError, tool};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, code, echo};
+use crate::it::stage::{Stage, code, echo};
 
 fn limited(times: u32, ran: &Arc<AtomicUsize>) -> impl ringfence::Tool + use<> {
     let ran = Arc::clone(ran);

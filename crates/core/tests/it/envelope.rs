@@ -4,7 +4,7 @@ use ringfence::policy::{Code, Refusal};
 use ringfence::{Backends, HostFiles, Registry, ToolError, tool};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, personality};
+use crate::it::stage::{Stage, personality};
 
 async fn envelope(stage: &Stage, tool: &str, arguments: Value) -> String {
     serde_json::to_string(&stage.call(tool, arguments).await.outcome).unwrap()

@@ -8,7 +8,7 @@ use ringfence::policy::IdempotencyMode;
 use ringfence::{Call, Run, Tool, ToolError, tool};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, code, envelope};
+use crate::it::stage::{Stage, code, envelope};
 
 /// Pays; what goes wrong is asked for by the argument `do`.
 fn pay(mode: IdempotencyMode, ran: &Arc<AtomicUsize>) -> impl Tool + use<> {
@@ -159,7 +159,7 @@ async fn a_call_that_is_dropped_leaves_its_key_in_doubt() {
 
 #[tokio::test]
 async fn keys_are_ignored_where_the_tool_does_not_ask_for_them() {
-    let stage = Stage::bare().with(crate::stage::echo());
+    let stage = Stage::bare().with(crate::it::stage::echo());
     for text in ["a", "b"] {
         let report = stage.make(Call::new("echo", json!(text)).idempotency_key("k")).await;
         assert_eq!(report.outcome.value(), Some(text));

@@ -6,7 +6,7 @@ use ringfence::policy::Code;
 use ringfence::{Call, InForce, MemoryAudit, Registry, Run, tool};
 use serde_json::{Value, json};
 
-use crate::stage::echo;
+use crate::it::stage::echo;
 
 #[tokio::test]
 async fn every_record_names_the_manifest() {

@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, FutureExt, pending, ready};
 use ringfence::{Backends, HostFiles, Intercept, Interceptor, PendingCall, Registry, tool};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, code, personality};
+use crate::it::stage::{Stage, code, personality};
 
 /// Answers every call the same way.
 struct Says<F>(F);
@@ -136,10 +136,10 @@ async fn a_cancelled_run_does_not_wait_for_an_interceptor() {
             pending().boxed()
         }
     }
-    let stage = Stage::of(Registry::builder().interceptor(Arc::new(Never))).with(crate::stage::echo());
-    let (report, ()) =
-        tokio::join!(tokio::time::timeout(crate::wait::PATIENCE, stage.call("echo", json!("x"))), async {
-            stage.run.cancel();
-        },);
+    let stage = Stage::of(Registry::builder().interceptor(Arc::new(Never))).with(crate::it::stage::echo());
+    let (report, ()) = tokio::join!(
+        tokio::time::timeout(crate::it::wait::PATIENCE, stage.call("echo", json!("x"))),
+        async { stage.run.cancel() },
+    );
     assert_eq!(code(&report.unwrap()), "CANCELLED");
 }

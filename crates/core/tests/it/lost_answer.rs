@@ -12,7 +12,7 @@ use ringfence::{
 };
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, code};
+use crate::it::stage::{Stage, code};
 
 /// Keeps everything, and loses its first answers.
 #[derive(Default)]

@@ -1,10 +1,4 @@
 //! The core crate from outside.
-#![expect(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test stops at the first surprise"
-)]
 
 mod approval;
 mod approval_store;

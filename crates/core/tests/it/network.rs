@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::stage::{Stage, code, personality};
-use crate::wait::{PATIENCE, wait_until};
+use crate::it::stage::{Stage, code, personality};
+use crate::it::wait::{PATIENCE, wait_until};
 
 /// A server that greets whoever connects, and then waits for the other side to go.
 struct Greeter {

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::stage::{Stage, code, echo_of};
-use crate::wait::wait_until;
+use crate::it::stage::{Stage, code, echo_of};
+use crate::it::wait::wait_until;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 

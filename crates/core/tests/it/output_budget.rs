@@ -7,7 +7,7 @@ use ringfence::policy::SafetyClass;
 use ringfence::{Batch, Call, Registry, Report, ToolError, tool};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, echo_of, personality};
+use crate::it::stage::{Stage, echo_of, personality};
 
 fn stage() -> Stage {
     Stage::of(Registry::builder().personality(personality(json!({"approvals": {"write": "human"}}))))

@@ -8,8 +8,8 @@ use ringfence::{Batch, Call, Registry, Run, Tool, ToolError, tool};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::{Stage, code};
-use crate::wait::{PATIENCE, wait_until};
+use crate::it::stage::{Stage, code};
+use crate::it::wait::{PATIENCE, wait_until};
 
 /// Waits `ms`, then does what it is told.
 fn worker(now: &Arc<AtomicUsize>, most: &Arc<AtomicUsize>) -> impl Tool + use<> {

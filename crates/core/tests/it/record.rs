@@ -11,7 +11,7 @@ use ringfence::{
 };
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, code, echo, echo_of, personality};
+use crate::it::stage::{Stage, code, echo, echo_of, personality};
 
 fn reader() -> impl Tool {
     tool("reader")
@@ -116,7 +116,7 @@ async fn an_outcome_that_cannot_be_recorded_is_withheld() {
     }
     let sinks: [Arc<dyn AuditSink>; 2] = [Arc::new(Full), Arc::new(Broken)];
     for sink in sinks {
-        let log = Arc::new(crate::stage::Log::default());
+        let log = Arc::new(crate::it::stage::Log::default());
         let registry = Registry::builder()
             .audit(sink)
             .observer(Arc::clone(&log) as Arc<dyn ringfence::Observer>)
@@ -133,7 +133,7 @@ async fn an_outcome_that_cannot_be_recorded_is_withheld() {
 
 #[tokio::test]
 async fn a_panicking_observer_changes_nothing_and_the_next_one_is_told() {
-    let log = Arc::new(crate::stage::Log::default());
+    let log = Arc::new(crate::it::stage::Log::default());
     let registry = Registry::builder()
         .observer(Arc::new(|_: Event<'_>| panic!("observer")))
         .observer(Arc::clone(&log) as Arc<dyn ringfence::Observer>)

@@ -10,7 +10,7 @@ use ringfence::{
 };
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, backends, code, echo, personality};
+use crate::it::stage::{Stage, backends, code, echo, personality};
 
 /// A tool of another making, whose declaration is whatever a test needs.
 struct Plain(Declaration);

@@ -11,7 +11,7 @@ use ringfence::{
 };
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, code};
+use crate::it::stage::{Stage, code};
 
 /// Fails the first `failures` times in the way that is asked for.
 fn flaky(class: SafetyClass, failures: usize, ran: &Arc<AtomicUsize>) -> impl Tool + use<> {
@@ -168,7 +168,7 @@ async fn what_was_done_is_remembered_as_long_as_its_class_demands() {
         let keys = Arc::new(MemoryIdempotency::new(Arc::clone(&clock) as Arc<_>));
         let ran = Arc::new(AtomicUsize::new(0));
         let builder = Registry::builder()
-            .personality(crate::stage::personality(json!({"approvals": {"financial": "auto"}})))
+            .personality(crate::it::stage::personality(json!({"approvals": {"financial": "auto"}})))
             .idempotency(keys)
             .keep_keys(Duration::from_secs(keep));
         let stage = Stage::of(builder).with(flaky(class, 0, &ran));

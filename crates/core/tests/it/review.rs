@@ -4,7 +4,7 @@ use ringfence::policy::{Decision, SafetyClass};
 use ringfence::{Asker, Call, Registry, Run, tool};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, personality};
+use crate::it::stage::{Stage, personality};
 
 fn stage(document: Value) -> Stage {
     let second = tool("second")
@@ -16,7 +16,7 @@ fn stage(document: Value) -> Stage {
         .run(|input: Value, _| async move { Ok(input) })
         .unwrap();
     Stage::of(Registry::builder().personality(personality(document)))
-        .with(crate::stage::echo_of(SafetyClass::Financial))
+        .with(crate::it::stage::echo_of(SafetyClass::Financial))
         .with(second)
 }
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, code, envelope};
+use crate::it::stage::{Stage, code, envelope};
 
 #[derive(Deserialize, JsonSchema)]
 struct Place {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ringfence::{Registry, Secret, tool};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, backends, code, envelope, personality};
+use crate::it::stage::{Stage, backends, code, envelope, personality};
 
 fn stage() -> Stage {
     Stage::of(

@@ -115,7 +115,6 @@ impl Observer for Log {
             Event::Failed(record) => coded("failed", record),
             Event::Observed { tool, refusal } => format!("observed {tool} {}", refusal.code),
             Event::Refused(record) => coded("refused", record),
-            _ => "unknown".to_owned(),
         });
     }
 }

@@ -7,7 +7,7 @@ use ringfence::policy::StorageScope;
 use ringfence::{Call, ManualClock, Registry, Run, Tool, tool};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, backends, personality};
+use crate::it::stage::{Stage, backends, personality};
 
 /// Takes `[verb, key, value?, seconds?]`.
 fn keeper(name: &str, scope: StorageScope, ttl: Option<u64>) -> impl Tool + use<> {

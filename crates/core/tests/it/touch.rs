@@ -6,7 +6,7 @@ use ringfence::policy::{IdempotencyMode, SafetyClass, StorageScope};
 use ringfence::{Call, Context, MemoryApprover, Registry, SpawnOptions, Tool, ToolError, tool};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, backends, code, echo, echo_of, personality};
+use crate::it::stage::{Stage, backends, code, echo, echo_of, personality};
 
 /// Touches one thing of each surface, and then one that is not granted.
 async fn touch(granted: &str, context: &Context) -> Result<(), ToolError> {

@@ -6,8 +6,8 @@ use ringfence_egress::{Client, EgressError, Request, Response};
 use ringfence_policy::Code;
 use tokio::io::AsyncWriteExt;
 
-use crate::server::{HOLD, Server, client, response, scope};
-use crate::wait::{StoppedClock, rest_a_moment, wait_until};
+use crate::it::server::{HOLD, Server, client, response, scope};
+use crate::it::wait::{StoppedClock, rest_a_moment, wait_until};
 
 async fn fetch(client: &Client, server: &Server, limit: u64) -> Result<Response, EgressError> {
     let request = Request::get(&format!("http://one.acme.io:{}/", server.port())).unwrap().limit(limit);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ringfence_egress::{Client, Dialer, EgressError, Request, Resolver, Resolving};
 use ringfence_policy::{Code, HostName, Target};
 
-use crate::server::{Server, grant, ok, resolver, scope};
+use crate::it::server::{Server, grant, ok, resolver, scope};
 
 #[tokio::test]
 async fn answers_are_judged_all_or_nothing() {

@@ -1,7 +1,7 @@
 use ringfence_egress::{Method, Request};
 use ringfence_policy::Code;
 
-use crate::server::{Server, client, ok, scope};
+use crate::it::server::{Server, client, ok, scope};
 
 #[test]
 fn headers_that_route_or_frame_belong_to_the_client() {

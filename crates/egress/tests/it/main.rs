@@ -1,7 +1,5 @@
 //! The way out, tried against real servers on loopback.
 
-#![cfg(test)]
-
 mod body;
 mod corpus;
 mod dial;

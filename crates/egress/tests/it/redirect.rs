@@ -1,7 +1,7 @@
 use ringfence_egress::{Method, Request, Response, StatusCode};
 use ringfence_policy::Code;
 
-use crate::server::{Server, client, ok, redirect, scope};
+use crate::it::server::{Server, client, ok, redirect, scope};
 
 async fn send(allow: &[&str], request: Request) -> Result<Response, ringfence_egress::EgressError> {
     client().send(&scope(allow, &["127.0.0.0/8"]), request).await

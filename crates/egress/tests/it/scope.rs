@@ -11,8 +11,8 @@ use ringfence_policy::{
     Code, Limits, NetworkCeiling, NetworkGrant, OnUnknown, Private, Refusal, Size, Span, Target,
 };
 
-use crate::server::{HOLD, Server, client, grant, ok, redirect, set};
-use crate::wait::{StoppedClock, wait_until};
+use crate::it::server::{HOLD, Server, client, grant, ok, redirect, set};
+use crate::it::wait::{StoppedClock, wait_until};
 
 #[derive(Default)]
 struct Notes(Mutex<Vec<Evidence>>);

@@ -7,7 +7,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::TlsAcceptor;
 
-use crate::server::{Server, ok, redirect, resolver, scope};
+use crate::it::server::{Server, ok, redirect, resolver, scope};
 
 /// An authority made for one test.
 struct Authority(CertifiedIssuer<'static, KeyPair>);

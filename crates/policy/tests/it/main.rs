@@ -1,7 +1,5 @@
 //! Integration tests of the policy algebra.
 
-#![cfg(test)]
-
 mod grant_laws;
 mod host_laws;
 mod manifest_laws;

@@ -438,7 +438,8 @@ fn send(mut word: [u8; 8], descriptors: &[i32]) -> Result<(), isize> {
     message.msg_iov = &raw mut vector;
     message.msg_iovlen = 1;
     message.msg_control = (&raw mut rights).cast();
-    message.msg_controllen = (HEADER + size_of_val(descriptors)).next_multiple_of(8);
+    // The C libraries disagree about its size; the kernel reads eight bytes, and the others are zero.
+    message.msg_controllen = (HEADER + size_of_val(descriptors)).next_multiple_of(8) as _;
     kernel(libc::SYS_sendmsg, &[CONTROL, (&raw const message) as usize, 0]).map(drop)
 }
 

@@ -292,7 +292,8 @@ fn receive() -> Result<Instructions, isize> {
     message.msg_iov = &raw mut vector;
     message.msg_iovlen = 1;
     message.msg_control = (&raw mut control).cast();
-    message.msg_controllen = size_of::<Control>();
+    // The C libraries disagree about its size; the kernel reads eight bytes, and the others are zero.
+    message.msg_controllen = size_of::<Control>() as _;
     let received = kernel(libc::SYS_recvmsg, &[CONTROL, (&raw mut message) as usize, 0])?;
     if received != size_of_val(&words) {
         return Err(libc::EPIPE as isize);
@@ -303,7 +304,7 @@ fn receive() -> Result<Instructions, isize> {
     for (place, wanted) in expected.into_iter().enumerate() {
         let at = 16 + place * 4;
         let found = control.0.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes);
-        if found != Some(wanted) || message.msg_controllen < at + 4 {
+        if found != Some(wanted) || message.msg_controllen < (at + 4) as _ {
             return Err(libc::EBADF as isize);
         }
     }

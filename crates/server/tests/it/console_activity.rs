@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::console::{FOUL, Scene, assert_is_text, encode};
+use crate::it::console::{FOUL, Scene, assert_is_text, encode};
 
 /// A call as the pipeline writes it, with what the test says in place of the rest.
 fn call(number: u64, more: &Value) -> Value {
@@ -165,7 +165,7 @@ async fn what_happens_comes_once_and_in_order() {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     }
-    let expect = async |stream: &mut crate::http::client::Live, wanted: Vec<u64>| {
+    let expect = async |stream: &mut crate::it::http::client::Live, wanted: Vec<u64>| {
         for index in wanted {
             let event = stream.event().await.expect("the stream ended");
             assert_eq!(event.id, Some(index.to_string()));
@@ -182,5 +182,5 @@ async fn what_happens_comes_once_and_in_order() {
     // Long ago: what is remembered no more is read from the log.
     let mut far = vera.client().header("last-event-id", "9").open("GET", "/live", "").await;
     expect(&mut far, (10..6001).collect()).await;
-    assert_eq!(crate::console::client(scene.address).send("GET", "/live", "").await.status, 401);
+    assert_eq!(crate::it::console::client(scene.address).send("GET", "/live", "").await.status, 401);
 }

@@ -6,7 +6,7 @@ use ringfence::policy::Decision;
 use ringfence::{ApprovalStore as _, RequestState, Standing};
 use serde_json::json;
 
-use crate::console::{AGENT, FOUL, Scene, assert_is_text, client, request, token};
+use crate::it::console::{AGENT, FOUL, Scene, assert_is_text, client, request, token};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -256,7 +256,7 @@ async fn foreign_text_stays_text() {
         hint: Some(FOUL.to_owned()),
     });
     assert_is_text(&ada.page(&format!("/approvals/{}", filed.id)).await);
-    let missing = ada.get(&format!("/approvals/{}", crate::console::encode(FOUL))).await;
+    let missing = ada.get(&format!("/approvals/{}", crate::it::console::encode(FOUL))).await;
     assert_eq!(missing.status, 404);
     assert_is_text(&missing.body);
 }

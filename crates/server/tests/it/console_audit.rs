@@ -4,8 +4,8 @@ use ringfence::audit::{ProofFile, SignerKey, TrustedLog};
 use ringfence_server::console::ConsoleConfig;
 use serde_json::{Value, json};
 
-use crate::console::{Browser, FOUL, Scene, assert_is_text, encode};
-use crate::wait::wait_for;
+use crate::it::console::{Browser, FOUL, Scene, assert_is_text, encode};
+use crate::it::wait::wait_for;
 
 const LOG: &str = "log.example";
 

@@ -3,7 +3,7 @@
 use ringfence::audit::OutputDigests;
 use serde_json::{Value, json};
 
-use crate::console::{FOUL, Scene, assert_is_text, encode};
+use crate::it::console::{FOUL, Scene, assert_is_text, encode};
 
 const TOKEN: &str = "rfa_f51d1f1161f08134aeb2c8c955ce58de42d66d9f9db25546f12c83afab247782";
 

@@ -8,9 +8,9 @@ use ringfence_server::Room as _;
 use ringfence_server::console::{DeskError, Enforcement};
 use serde_json::{Value, json};
 
-use crate::console::{Browser, FOUL, Scene, assert_is_text, client, token};
-use crate::session::fake::{Setup, legacy, tool};
-use crate::wait::wait_for;
+use crate::it::console::{Browser, FOUL, Scene, assert_is_text, client, token};
+use crate::it::session::fake::{Setup, legacy, tool};
+use crate::it::wait::wait_for;
 
 fn enforced(text: &str) -> Enforcement {
     let own = || text.to_owned();

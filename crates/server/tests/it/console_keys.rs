@@ -3,7 +3,7 @@
 use ringfence::{Claim, Fence, IdempotencyStore as _, KeyClaim, KeyFilter, KeyName, KeyState, Settlement};
 use serde_json::json;
 
-use crate::console::{FOUL, Scene, assert_is_text, encode};
+use crate::it::console::{FOUL, Scene, assert_is_text, encode};
 
 fn claim(scope: &str, key: &str, arguments: &str) -> KeyClaim {
     KeyClaim {

@@ -1,6 +1,6 @@
 //! Coming in, and what every page has around it.
 
-use crate::console::{Scene, client};
+use crate::it::console::{Scene, client};
 
 #[tokio::test]
 async fn people_come_in_and_leave_under_their_names() {

@@ -5,7 +5,7 @@ use ringfence_server::console::{
 };
 use serde_json::json;
 
-use crate::console::{FOUL, Scene, assert_is_text, encode};
+use crate::it::console::{FOUL, Scene, assert_is_text, encode};
 
 fn policy(text: &str) -> PolicyPage {
     let own = || text.to_owned();

@@ -5,7 +5,7 @@ use ringfence_server::console::{
 };
 use serde_json::json;
 
-use crate::console::{FOUL, Scene, assert_is_text, encode};
+use crate::it::console::{FOUL, Scene, assert_is_text, encode};
 
 const DIGEST: &str = "aaaa0000bbbb1111cccc2222";
 

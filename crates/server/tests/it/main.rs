@@ -1,7 +1,5 @@
 //! The gateway and the console, tried from outside.
 
-#![cfg(test)]
-
 mod console;
 mod console_activity;
 mod console_approvals;

@@ -7,8 +7,8 @@ use futures_util::future::BoxFuture;
 use ringfence::{Environment, Secret, SecretError, SecretSource};
 use ringfence_store::{ChainedSecrets, CommandSecrets, VariableSecrets};
 
-use crate::command::{Fake, grant};
-use crate::{Answer, ask, error, value};
+use crate::it::command::{Fake, grant};
+use crate::it::{Answer, ask, error, value};
 
 /// Asks a command that prints nothing.
 fn silent() -> CommandSecrets {

@@ -10,7 +10,7 @@ use ringfence::{
 };
 use ringfence_store::CommandSecrets;
 
-use crate::{ask, error, value};
+use crate::it::{ask, error, value};
 
 /// Ends as it is told to, and remembers what it was to start.
 pub(crate) struct Fake {
@@ -99,7 +99,7 @@ async fn it_is_fenced() {
     let source = CommandSecrets::new(["echo", "value of"], grant("echo"), Arc::clone(&launcher)).unwrap();
     assert_eq!(ask(&source, "prod/db").await, value("value of prod/db"));
 
-    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = tempfile::NamedTempFile::new_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap();
     std::fs::write(file.path(), "hunter2").unwrap();
     let source = CommandSecrets::new(["cat"], grant("cat"), launcher).unwrap();
     assert_eq!(ask(&source, file.path().to_str().unwrap()).await, error("the command ended with 1"));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ringfence::{Environment, SecretSource};
 use ringfence_store::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
 
-use crate::VALUE;
-use crate::command::{Fake, grant};
+use crate::it::VALUE;
+use crate::it::command::{Fake, grant};
 
 #[test]
 fn nothing_shows_a_value() {

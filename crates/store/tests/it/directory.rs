@@ -9,7 +9,7 @@ use ringfence::SecretSource as _;
 use ringfence_store::DirectorySecrets;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::{Answer, VALUE, ask, error, value};
+use crate::it::{Answer, VALUE, ask, error, value};
 
 const NOT_PLAIN: &str = "the ref is not a path of plain names below the directory";
 const LEADS_OUT: &str = "its file is a link that leads out of the directory";
@@ -58,7 +58,7 @@ impl Bench {
         for (way, source) in ["openat2", "walk"].into_iter().zip(self.sources()) {
             for (name, answer) in cases {
                 // Nothing may wait for another process.
-                let asked = tokio::time::timeout(crate::wait::PATIENCE, ask(&source, name)).await;
+                let asked = tokio::time::timeout(crate::it::wait::PATIENCE, ask(&source, name)).await;
                 assert_eq!(asked.as_ref(), Ok(answer), "{name:?} by {way}");
             }
         }

@@ -2,14 +2,14 @@
 
 use ringfence_store::KeyringSecrets;
 
-use crate::ask;
+use crate::it::ask;
 
 #[cfg(target_os = "linux")]
 mod kernel {
     use linux_keyutils::{Key, KeyError, KeyRing, KeyRingIdentifier};
     use ringfence_store::KeyringSecrets;
 
-    use crate::{Answer, VALUE, ask, error, value};
+    use crate::it::{Answer, VALUE, ask, error, value};
 
     /// An entry that is removed again.
     struct Kept(KeyRing, Key);
@@ -113,14 +113,14 @@ mod kernel {
 async fn says_that_there_is_none() {
     let answer = ask(&KeyringSecrets::new(), "prod/db").await;
     let sentence = "the keyring of this operating system is not available in this build";
-    assert_eq!(answer, crate::error(sentence));
+    assert_eq!(answer, crate::it::error(sentence));
 }
 
 #[tokio::test]
 async fn refuses_names_that_no_entry_has() {
     for name in ["", "prod\0db"] {
         let answer = ask(&KeyringSecrets::new(), name).await;
-        assert_eq!(answer, crate::error("the ref cannot be the user of a keyring entry"), "{name:?}");
+        assert_eq!(answer, crate::it::error("the ref cannot be the user of a keyring entry"), "{name:?}");
     }
     for service in ["", "a@b", "a\0b"] {
         assert!(KeyringSecrets::for_service(service).is_err(), "{service:?}");

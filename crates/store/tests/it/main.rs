@@ -1,5 +1,4 @@
 //! The secret sources and the databases from outside.
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod chain;
 mod command;

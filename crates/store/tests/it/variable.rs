@@ -3,7 +3,7 @@
 use ringfence::{Environment, SecretSource};
 use ringfence_store::VariableSecrets;
 
-use crate::{Answer, VALUE, ask, error, value};
+use crate::it::{Answer, VALUE, ask, error, value};
 
 #[tokio::test]
 async fn finds_the_variable_of_a_ref_and_no_other() {

@@ -1,6 +1,5 @@
 //! The crate from outside.
 
-#![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "the cases are files")]
 
 mod corpora;

@@ -6,7 +6,7 @@ use ringfence_text::{Definition, Verdict, collide, collisions, refused, scan};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::corpora::cases;
+use crate::it::corpora::cases;
 
 /// Part of the cases, told by their id, so that it stays the same.
 fn is_tuned_on(case: &Value) -> bool {

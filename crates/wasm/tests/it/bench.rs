@@ -36,7 +36,9 @@ pub(crate) fn host() -> &'static Host {
 
 /// Returns the settings of an engine that keeps what it compiled, for a compiler without optimisation takes its time.
 pub(crate) fn builder() -> HostBuilder {
-    Host::builder().cache(Path::new(env!("CARGO_TARGET_TMPDIR")).join("wasm-cache"))
+    // `<target>/debug/deps/ringfence_wasm-…` → `<target>/tmp/wasm-cache`
+    let own = std::env::current_exe().unwrap();
+    Host::builder().cache(own.ancestors().nth(3).unwrap().join("tmp/wasm-cache"))
 }
 
 /// Returns what a component declares.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ringfence_wasm::Host;
 
-use crate::bench::tool_of;
+use crate::it::bench::tool_of;
 
 /// Returns the compiled code in a folder: its files, without the notes beside them on how often each was used.
 fn compiled(folder: &Path) -> BTreeMap<PathBuf, (u64, i64)> {

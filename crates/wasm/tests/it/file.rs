@@ -6,7 +6,7 @@ use std::path::Path;
 use ringfence_wasm::Package;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, declaration, guest, host};
+use crate::it::bench::{Bench, declaration, guest, host};
 
 fn den() -> (tempfile::TempDir, Bench) {
     let folder = tempfile::tempdir().unwrap();

@@ -7,8 +7,8 @@ use ringfence::{Call, Outcome};
 use ringfence_wasm::Package;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, declaration, guest, host};
-use crate::server::{Server, Then, ok, response};
+use crate::it::bench::{Bench, declaration, guest, host};
+use crate::it::server::{Server, Then, ok, response};
 
 /// A personality that permits one address of this machine.
 fn loopback() -> Value {

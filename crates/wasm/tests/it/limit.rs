@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, builder, tool, tool_of};
+use crate::it::bench::{Bench, builder, tool, tool_of};
 
 #[tokio::test]
 async fn a_limit_is_named() {
@@ -126,8 +126,20 @@ async fn a_cancelled_run_ends_its_guest() {
     assert_eq!(answer["refusal"], json!("CANCELLED"), "{answer}");
 }
 
+/// In a process of its own: the memory of this one is that of all tests.
+#[test]
+fn ten_thousand_instances_leave_nothing_behind() {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "it::limit::makes_ten_thousand_instances"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
 #[tokio::test]
-async fn ten_thousand_instances_leave_nothing_behind() {
+#[ignore = "measures its whole process: `ten_thousand_instances_leave_nothing_behind` starts it in one of its own"]
+async fn makes_ten_thousand_instances() {
     let bench = Bench::of(&tool("slug").unwrap(), json!({}));
     let arguments = json!({ "title": "Many a Little" });
     for _ in 0..500 {

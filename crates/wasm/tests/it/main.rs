@@ -4,12 +4,6 @@
     clippy::disallowed_methods,
     reason = "tests set up the files and servers that guests then try to reach"
 )]
-#![expect(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test stops at the first surprise"
-)]
 
 mod bench;
 mod cache;

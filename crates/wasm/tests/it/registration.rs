@@ -4,7 +4,7 @@ use ringfence::Code;
 use ringfence_wasm::{Package, WasmError, imports};
 use serde_json::json;
 
-use crate::bench::{declaration, guest, host, tool};
+use crate::it::bench::{declaration, guest, host, tool};
 
 fn refused(name: &str) -> WasmError {
     match tool(name) {

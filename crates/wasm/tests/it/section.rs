@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ringfence_wasm::{Package, WasmError, find_section, imports};
 
-use crate::bench::guest;
+use crate::it::bench::guest;
 
 /// A component with sections `ringfence:tool` at the top.
 fn component(sections: &[&str]) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, everything};
+use crate::it::bench::{Bench, everything};
 
 fn says(answer: &Value, text: &str) -> bool {
     answer["error"].as_str().is_some_and(|error| error.contains(text))

@@ -3,7 +3,7 @@
 use super::ends::{Ends, Ran};
 use super::far::Service;
 use super::speech::Speech;
-use crate::stage::PATH;
+use crate::matrix::stage::PATH;
 
 /// One attempt.
 #[derive(Clone, Copy)]

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::authority::Authority;
 use super::far::{self, Far, Service};
 use super::http::Pages;
-use crate::process::{Ended, finished};
-use crate::stage::{PATH, Stage, Work};
+use crate::matrix::process::{Ended, finished};
+use crate::matrix::stage::{PATH, Stage, Work};
 
 /// The name that is granted.
 pub(crate) const NEAR: &str = "near.rf.test";

@@ -26,10 +26,10 @@ use self::authority::Authority;
 use self::ends::Ends;
 use self::http::Pages;
 use self::program::PROGRAMS;
-use crate::matrix::{alone, fast, wanted};
-use crate::report::Report;
-use crate::stage::Stage;
-use crate::user::User;
+use crate::matrix::escape::{alone, step, wanted};
+use crate::matrix::report::Report;
+use crate::matrix::stage::Stage;
+use crate::matrix::user::User;
 
 type Act<'a> = Box<dyn Fn(&Stage, &Authority) -> Result<(), String> + Send + Sync + 'a>;
 
@@ -43,7 +43,7 @@ impl Cell {
     /// Calls a function with far ends of its own.
     fn new(
         name: String,
-        pages: impl Fn(&crate::stage::Work<'_>) -> Pages + Send + Sync + 'static,
+        pages: impl Fn(&crate::matrix::stage::Work<'_>) -> Pages + Send + Sync + 'static,
         act: impl Fn(&mut Ends<'_>) -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
         let folder = name.clone();
@@ -78,7 +78,7 @@ fn no_gate_as_user() {
 fn confined() -> Vec<Cell> {
     let mut cells = Vec::new();
     for program in PROGRAMS {
-        let pages = |work: &crate::stage::Work<'_>| program.pages(work);
+        let pages = |work: &crate::matrix::stage::Work<'_>| program.pages(work);
         cells.push(Cell::new(format!("{}::granted", program.name), pages, |ends| program.works(ends)));
         cells.push(Cell::new(format!("{}::other", program.name), pages, |ends| program.fails(ends)));
     }
@@ -95,7 +95,7 @@ fn confined() -> Vec<Cell> {
 fn unconfined() -> Vec<Cell> {
     let mut cells = Vec::new();
     for program in PROGRAMS.iter().filter(|program| program.can_escape()) {
-        let pages = |work: &crate::stage::Work<'_>| program.pages(work);
+        let pages = |work: &crate::matrix::stage::Work<'_>| program.pages(work);
         cells.push(Cell::new(program.name.to_owned(), pages, |ends| program.escapes(ends)));
     }
     for attempt in hostile::ATTEMPTS.iter().copied().flatten().filter(|attempt| attempt.can_escape()) {
@@ -107,11 +107,11 @@ fn unconfined() -> Vec<Cell> {
 
 fn column(title: &str, user: User, cells: Vec<Cell>) {
     let title = format!("{title}-{}", user.name());
-    if !crate::matrix::asked("native") {
+    if !crate::matrix::escape::asked("native") {
         println!("{title}: `native` is not in RINGFENCE_TEST_BACKENDS, and only that has a gate");
         return;
     }
-    if crate::sys::uid() != 0 && title.starts_with("network-unconfined") {
+    if crate::matrix::sys::uid() != 0 && title.starts_with("network-unconfined") {
         println!("{title}: these tests do not run as root, so names cannot be given to unconfined programs");
         return;
     }
@@ -122,8 +122,7 @@ fn column(title: &str, user: User, cells: Vec<Cell>) {
     };
     make_room();
     let authority = Authority::new(stage.path());
-    let step = if fast() { 4 } else { 1 };
-    let cells: Vec<Cell> = cells.into_iter().filter(|cell| wanted(&cell.name)).step_by(step).collect();
+    let cells: Vec<Cell> = cells.into_iter().filter(|cell| wanted(&cell.name)).step_by(step()).collect();
     let (next, report) = (AtomicUsize::new(0), Mutex::new(Report::new(title)));
     thread::scope(|scope| {
         for _ in 0..2 {

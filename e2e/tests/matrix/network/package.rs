@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::http::Pages;
-use crate::stage::Work;
+use crate::matrix::stage::Work;
 
 /// A folder with `repo.git`, one commit in it.
 pub(crate) fn repository(work: &Work<'_>) -> PathBuf {

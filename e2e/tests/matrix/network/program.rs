@@ -3,8 +3,8 @@
 use super::ends::{Ends, NEAR, OTHER, Ran};
 use super::http::Pages;
 use super::package;
-use crate::program::cargo;
-use crate::stage::{PATH, Work};
+use crate::matrix::program::cargo;
+use crate::matrix::stage::{PATH, Work};
 
 /// One program that fetches something from a far end, and what it needs for that.
 pub(crate) struct Program {

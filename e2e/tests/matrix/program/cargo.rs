@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::check::Check;
-use crate::process::{Ended, finished};
-use crate::stage::{PATH, Work};
-use crate::user::User;
+use crate::matrix::check::Check;
+use crate::matrix::process::{Ended, finished};
+use crate::matrix::stage::{PATH, Work};
+use crate::matrix::user::User;
 
 pub(crate) const CHECKS: &[Check] = &[
     Check::call("cargo::build", |work| {

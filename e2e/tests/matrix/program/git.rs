@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use crate::binary;
-use crate::check::{Check, Step, ok};
-use crate::process::finished;
-use crate::stage::Work;
+use crate::matrix::binary;
+use crate::matrix::check::{Check, Step, ok};
+use crate::matrix::process::finished;
+use crate::matrix::stage::Work;
 
 #[rustfmt::skip]
 pub(crate) const CHECKS: &[Check] = &[

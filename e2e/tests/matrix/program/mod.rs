@@ -6,7 +6,7 @@ mod node;
 mod python;
 mod shell;
 
-use crate::check::Check;
+use crate::matrix::check::Check;
 
 /// The checks of all programs.
 pub(crate) const CHECKS: &[&[Check]] =

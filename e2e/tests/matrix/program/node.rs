@@ -1,6 +1,6 @@
 //! Node, which needs more of the kernel than most.
 
-use crate::check::{Check, ok};
+use crate::matrix::check::{Check, ok};
 
 #[rustfmt::skip]
 pub(crate) const CHECKS: &[Check] = &[

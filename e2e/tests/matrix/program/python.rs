@@ -1,6 +1,6 @@
 //! Python, with the parts of its library that ask most of the system.
 
-use crate::check::{Check, ok};
+use crate::matrix::check::{Check, ok};
 
 #[rustfmt::skip]
 pub(crate) const CHECKS: &[Check] = &[

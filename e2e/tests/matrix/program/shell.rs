@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::check::{Check, Step, ends, ok};
-use crate::stage::Work;
+use crate::matrix::check::{Check, Step, ends, ok};
+use crate::matrix::stage::Work;
 
 #[rustfmt::skip]
 pub(crate) const CHECKS: &[Check] = &[

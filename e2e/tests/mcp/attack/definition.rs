@@ -5,8 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{client, says};
-use crate::client::Client;
-use crate::place::{Scene, attack};
+use crate::mcp::client::Client;
+use crate::mcp::place::{Scene, attack};
 
 const WITHHELD: &str = "TOOL_QUARANTINED";
 
@@ -157,7 +157,7 @@ fn names_that_look_like_others_are_not_offered() {
 fn orders_in_definitions_are_withheld_at_first_sight() {
     let scene = Scene::attack(&["poison"]);
     let mut client = Client::start(scene.wrapped());
-    let hello = client.greet(crate::client::LEGACY);
+    let hello = client.greet(crate::mcp::client::LEGACY);
     assert!(!hello.to_string().contains("id_rsa"), "{hello}");
     let names = client.tools();
     assert_eq!(names, ["work", "report"], "nothing but the clean ones");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::client;
-use crate::place::Scene;
+use crate::mcp::place::Scene;
 
 #[test]
 fn forged_and_second_answers_reach_nobody() {

@@ -6,9 +6,9 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::{client, failed};
-use crate::client::{Client, PATIENCE};
-use crate::place::{Scene, attack};
-use crate::process::{alive, gone, token};
+use crate::mcp::client::{Client, PATIENCE};
+use crate::mcp::place::{Scene, attack};
+use crate::mcp::process::{alive, gone, token};
 
 /// An attack server whose tools have two seconds.
 fn hurried(arguments: &[&str], tool: &str) -> Scene {
@@ -135,13 +135,13 @@ fn nobody_survives_however_the_client_goes() {
 }
 
 #[test]
-fn three_hundred_restarts_leave_nobody() {
+fn restarts_leave_nobody() {
     let token = token();
     let scene = Scene::attack(&["daemon", &token]);
-    let rounds = if std::env::var_os("RINGFENCE_TEST_FAST").is_some() { 60 } else { 300 };
+    let rounds = ringfence_e2e::Tier::current().pick(10, 30, 300);
     for round in 0..rounds {
         let mut client = Client::start(scene.wrapped());
-        client.greet(crate::client::LEGACY);
+        client.greet(crate::mcp::client::LEGACY);
         // Most are killed as they are; some go in the other ways.
         leave(
             client,

@@ -8,9 +8,9 @@ mod request;
 mod speech;
 mod volume;
 
-use crate::answer::Answers;
-use crate::client::{Client, LEGACY, Reply};
-use crate::place::Scene;
+use crate::mcp::answer::Answers;
+use crate::mcp::client::{Client, LEGACY, Reply};
+use crate::mcp::place::Scene;
 
 /// A client of the wrapped server, greeted.
 fn client(scene: &Scene) -> Client {

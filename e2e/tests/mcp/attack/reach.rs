@@ -5,9 +5,9 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 
 use super::client;
-use crate::answer::Answers;
-use crate::client::{Client, LEGACY};
-use crate::place::{CANARY, Scene, attack};
+use crate::mcp::answer::Answers;
+use crate::mcp::client::{Client, LEGACY};
+use crate::mcp::place::{CANARY, Scene, attack};
 
 #[test]
 fn a_server_that_is_granted_nothing_reaches_nothing() {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::client;
-use crate::answer::Answers;
-use crate::client::{Client, LEGACY};
-use crate::place::{Scene, attack};
+use crate::mcp::answer::Answers;
+use crate::mcp::client::{Client, LEGACY};
+use crate::mcp::place::{Scene, attack};
 
 /// What the server heard of the answers to its own questions.
 fn heard(client: &mut Client) -> Vec<Value> {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client;
-use crate::place::Scene;
+use crate::mcp::place::Scene;
 
 /// What must not be left anywhere in a frame, also not as an escape of JSON.
 fn clean(what: &str, frame: &Value) {

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{client, failed};
-use crate::client::Client;
-use crate::place::{Scene, attack};
+use crate::mcp::client::Client;
+use crate::mcp::place::{Scene, attack};
 
 /// The most memory that a wrap may ever have had, in MB; it starts with about ten.
 const MOST: u64 = 96;
@@ -65,7 +65,7 @@ fn a_list_without_end_ends() {
         let scene = Scene::attack(arguments);
         let begun = Instant::now();
         let mut client = Client::start(scene.wrapped());
-        client.greet(crate::client::LEGACY);
+        client.greet(crate::mcp::client::LEGACY);
         // Some of it, or an error; but an answer, and soon.
         let id = client.begin("tools/list", json!({}));
         let _reply = client.wait(id);

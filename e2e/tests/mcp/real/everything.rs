@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::{as_task, compare, other, same};
-use crate::answer::Answers;
-use crate::client::{Client, LEGACY};
-use crate::place::{CANARY, Scene, npm};
+use crate::mcp::answer::Answers;
+use crate::mcp::client::{Client, LEGACY};
+use crate::mcp::place::{CANARY, Scene, npm};
 
 fn scene() -> Scene {
     Scene::example("everything", |_| npm("server-everything", &[]))

@@ -8,9 +8,9 @@ use std::process::Command;
 use serde_json::json;
 
 use super::{compare, same, shape};
-use crate::answer::Answers;
-use crate::client::{Client, LEGACY};
-use crate::place::{Scene, python};
+use crate::mcp::answer::Answers;
+use crate::mcp::client::{Client, LEGACY};
+use crate::mcp::place::{Scene, python};
 
 /// Runs git on the host, without anybody's configuration.
 fn git(folder: &Path, arguments: &[&str]) {

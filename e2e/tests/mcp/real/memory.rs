@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::json;
 
 use super::{compare, same};
-use crate::answer::Answers;
-use crate::client::{Client, LEGACY};
-use crate::place::{Scene, npm};
+use crate::mcp::answer::Answers;
+use crate::mcp::client::{Client, LEGACY};
+use crate::mcp::place::{Scene, npm};
 
 fn prepare(workspace: &Path) {
     fs::create_dir(workspace.join("memory")).unwrap();

@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::answer::Answers;
-use crate::client::{Client, LEGACY};
-use crate::place::Scene;
+use crate::mcp::answer::Answers;
+use crate::mcp::client::{Client, LEGACY};
+use crate::mcp::place::Scene;
 
 /// How an answer inside the fence compares to the one without.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -90,7 +90,7 @@ fn answers(mut client: Client, calls: &[Call]) -> (Client, Vec<Value>) {
             break;
         }
         assert!(
-            begun.elapsed() < crate::client::PATIENCE,
+            begun.elapsed() < crate::mcp::client::PATIENCE,
             "offered {offered:?}, called {wanted:?}\n{}",
             client.said()
         );

@@ -10,9 +10,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::same;
-use crate::answer::Answers;
-use crate::client::{Client, LEGACY};
-use crate::place::{Scene, python};
+use crate::mcp::answer::Answers;
+use crate::mcp::client::{Client, LEGACY};
+use crate::mcp::place::{Scene, python};
 
 /// A small web server on loopback: `/robots.txt` is absent, `/away` sends to `away`, everything else is a page.
 struct Web {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{compare, same};
-use crate::place::{Scene, npm};
+use crate::mcp::place::{Scene, npm};
 
 #[test]
 fn every_tool_works_inside() {

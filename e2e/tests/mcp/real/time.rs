@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{compare, same, shape};
-use crate::place::{Scene, python};
+use crate::mcp::place::{Scene, python};
 
 #[test]
 fn every_tool_works_inside() {

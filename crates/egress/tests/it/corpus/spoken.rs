@@ -113,7 +113,7 @@ fn hello(name: Option<&str>) -> Vec<u8> {
 
 #[test]
 fn what_is_granted_can_be_said() {
-    let grant = crate::server::grant(&["acme.io", "10.0.0.1"], &[]);
+    let grant = crate::it::server::grant(&["acme.io", "10.0.0.1"], &[]);
     assert!(raw(&grant, "GET http://acme.io/ HTTP/1.1\r\nHost: acme.io\r\n\r\n"));
     assert!(!raw(&grant, "GET / HTTP/1.1\r\nHost: evil.net\r\n\r\n"));
     assert!(socks(&grant, "domain", "acme.io", None));

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use super::house::{Answer, House, Kind, Plan, code, echo, rest};
-use crate::wait::{PATIENCE, wait_until};
+use crate::it::wait::{PATIENCE, wait_until};
 
 /// Answers once the test lets it, and counts how often it was asked.
 struct Person {

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::house::{Answer, House, Kind, Plan, code, question, rest};
-use crate::wait::{StoppedClock, rest_a_moment, wait_until};
+use crate::it::wait::{StoppedClock, rest_a_moment, wait_until};
 
 const NO_SUCH_NAME: Answer = Answer::Error(3);
 

@@ -17,8 +17,8 @@ use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::server::set;
-use crate::wait::{PATIENCE, rest_a_moment};
+use crate::it::server::set;
+use crate::it::wait::{PATIENCE, rest_a_moment};
 
 /// An address of the range that no name is ever given.
 pub(crate) const NOBODY: &str = "127.77.9.9";

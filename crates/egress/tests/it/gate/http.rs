@@ -3,8 +3,8 @@ use ringfence_policy::Limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::house::{Habit, House, Kind, Plan, code, rest};
-use crate::server::resolver;
-use crate::wait::wait_until;
+use crate::it::server::resolver;
+use crate::it::wait::wait_until;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 

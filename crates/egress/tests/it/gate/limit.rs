@@ -6,7 +6,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::advance;
 
 use super::house::{Habit, House, Kind, Plan, code, echo, rest};
-use crate::wait::{StoppedClock, rest_a_moment};
+use crate::it::wait::{StoppedClock, rest_a_moment};
 
 async fn house(kind: Kind, habit: Habit, limits: Limits) -> House {
     House::open(kind, Plan { limits, habit, ..Plan::default() }).await

@@ -7,4 +7,5 @@ mod http;
 mod limit;
 mod live;
 mod opaque;
+mod shortage;
 mod tls;

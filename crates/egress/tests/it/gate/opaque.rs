@@ -9,8 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
 use super::house::{Habit, House, Kind, LITERAL, NOBODY, Plan, code, echo, rest};
-use crate::server::resolver;
-use crate::wait::{PATIENCE, StoppedClock, wait_until};
+use crate::it::server::resolver;
+use crate::it::wait::{PATIENCE, StoppedClock, wait_until};
 
 #[tokio::test]
 async fn bytes_pass_both_ways_and_are_counted() {

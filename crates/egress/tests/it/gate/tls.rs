@@ -6,7 +6,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
 
 use super::house::{House, Kind, LITERAL, Plan, code, rest};
-use crate::wait::{StoppedClock, rest_a_moment};
+use crate::it::wait::{StoppedClock, rest_a_moment};
 
 /// A fatal alert, in a record of its own.
 const ALERT: u8 = 0x15;

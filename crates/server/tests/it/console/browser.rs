@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::http::client::{Client, Live, Reply};
+use crate::it::http::client::{Client, Live, Reply};
 
 /// Somebody who has logged in.
 pub(crate) struct Browser {

@@ -14,7 +14,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::client::{Live, legacy};
 use super::house::{ALICE, House, door};
-use crate::wait::PATIENCE;
+use crate::it::wait::PATIENCE;
 
 fn agent(name: &str, token: &str) -> AgentToken {
     AgentToken { agent: Agent { name: name.to_owned(), ..Agent::default() }, hash: token_hash(token) }

@@ -8,7 +8,7 @@ use tokio::io::{
 };
 use tokio::net::TcpStream;
 
-use crate::wait::PATIENCE;
+use crate::it::wait::PATIENCE;
 
 #[derive(Clone)]
 pub(crate) struct Client {

@@ -18,7 +18,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
 use super::client::Client;
-use crate::wait::{PATIENCE, wait_for, wait_until};
+use crate::it::wait::{PATIENCE, wait_for, wait_until};
 
 pub(super) const ALICE: &str = "rf_alice";
 pub(super) const BOB: &str = "rf_bob";

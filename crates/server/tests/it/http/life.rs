@@ -7,7 +7,7 @@ use ringfence_server::http::EdgeLimits;
 
 use super::client::{legacy, modern};
 use super::house::{ALICE, House};
-use crate::wait::StoppedClock;
+use crate::it::wait::StoppedClock;
 
 #[tokio::test]
 async fn a_session_ends_when_its_client_says_so() {

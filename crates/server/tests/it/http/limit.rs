@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::client::{legacy, modern};
 use super::house::{ALICE, BOB, House};
-use crate::wait::{PATIENCE, wait_for};
+use crate::it::wait::{PATIENCE, wait_for};
 
 const HOUR: Duration = Duration::from_hours(1);
 

@@ -2,7 +2,7 @@
 
 use super::client::{Client, Event, legacy};
 use super::house::{ALICE, House};
-use crate::wait::wait_for;
+use crate::it::wait::wait_for;
 
 async fn resume(session: &Client, last: &str) -> super::client::Live {
     session.clone().header("last-event-id", last).open("GET", "/mcp", "").await

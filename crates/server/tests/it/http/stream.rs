@@ -7,7 +7,7 @@ use ringfence_server::http::EdgeLimits;
 
 use super::client::{Client, Live, legacy, modern};
 use super::house::{ALICE, House};
-use crate::wait::wait_until;
+use crate::it::wait::wait_until;
 
 fn single(house: &House, method: &str) -> Client {
     house.client(ALICE).headers(&format!("mcp-protocol-version: 2026-07-28 | mcp-method: {method}"))

@@ -142,7 +142,7 @@ async fn without_elicitation_a_call_waits_for_people_elsewhere_and_says_so() {
     let name: ApproverName = "alice".parse().unwrap();
     let token = ringfence::ApproverToken::generate().unwrap();
     ringfence::ApprovalStore::add_approver(&*store, &name, token.hash(), Role::Approver).await.unwrap();
-    let people = StoreApprover::new(Arc::clone(&store) as _).wait(crate::wait::PATIENCE);
+    let people = StoreApprover::new(Arc::clone(&store) as _).wait(crate::it::wait::PATIENCE);
     let setup = Setup { people: Some(Arc::new(people)), ..setup(&paid, SafetyClass::Financial) };
     let client = setup.legacy(json!({})).await;
     let params = json!({ "name": "pay", "arguments": { "n": 4 }, "_meta": { "progressToken": 7 } });

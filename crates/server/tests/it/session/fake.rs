@@ -17,7 +17,7 @@ use ringfence_server::{
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::wait::PATIENCE;
+use crate::it::wait::PATIENCE;
 
 /// What a fake server answers with. It may write whatever it likes first.
 pub(crate) type Behaviour = dyn Fn(&Value, &mut dyn Write) -> Option<Value> + Send + Sync;

@@ -9,7 +9,7 @@ use ringfence_server::{Agent, Room as _};
 use serde_json::{Value, json};
 
 use super::fake::{Client, Setup, code, legacy, text, tool};
-use crate::wait::wait_until;
+use crate::it::wait::wait_until;
 
 #[tokio::test]
 async fn a_session_keeps_to_the_era_it_began_in() {

@@ -9,7 +9,7 @@ use ringfence_server::{Room as _, ToolRule};
 use serde_json::{Value, json};
 
 use super::fake::{Fake, Setup, code, legacy, text, tool};
-use crate::wait::wait_until;
+use crate::it::wait::wait_until;
 
 fn is(message: &Value, method: &str) -> bool {
     message["method"] == json!(method)

@@ -13,7 +13,7 @@ use ringfence_store::Filter;
 use serde_json::{Value, json};
 
 use super::{Made, on_each, on_each_database, on_each_pair};
-use crate::sample::{ORIGIN, key, log};
+use crate::it::sample::{ORIGIN, key, log};
 
 const HOUR: Duration = Duration::from_hours(1);
 

@@ -11,7 +11,7 @@ use ringfence::{
 use ringfence_store::Filter;
 
 use super::{on_each, on_each_database, on_each_pair};
-use crate::sample::{ORIGIN, key as signer, log};
+use crate::it::sample::{ORIGIN, key as signer, log};
 
 const DAY: Duration = Duration::from_hours(24);
 

@@ -8,7 +8,7 @@ use ringfence::audit::{Progress, ProofFile};
 use ringfence_store::{Database, Filter};
 
 use super::on_each_database;
-use crate::sample::{ORIGIN, append, call, key, log, step};
+use crate::it::sample::{ORIGIN, append, call, key, log, step};
 
 fn text(text: &str) -> Option<String> {
     Some(text.to_owned())

@@ -21,7 +21,7 @@ use ringfence::{
 use ringfence_store::{Database, SqliteStore};
 
 pub(crate) use self::approval::request;
-use crate::postgres::Bench;
+use crate::it::postgres::Bench;
 
 /// Makes an empty store whose time is the clock's.
 type Maker = fn(Arc<ManualClock>) -> BoxFuture<'static, Made>;
@@ -65,7 +65,7 @@ impl Made {
         let count = "SELECT count(*) FROM ringfence.instance";
         let before = bench.number(count).await;
         drop(second);
-        crate::wait::wait_for("the end is known", async || {
+        crate::it::wait::wait_for("the end is known", async || {
             (bench.number(count).await < before).then_some(())
         })
         .await;
@@ -151,7 +151,6 @@ fn postgres(clock: Arc<ManualClock>) -> BoxFuture<'static, Made> {
 }
 
 /// Runs a check on an empty store of each kind.
-#[expect(clippy::print_stdout, reason = "a check that fails must say on which store")]
 async fn on_each(check: impl AsyncFn(&Made)) {
     for (name, make) in MAKERS {
         let made = make(Arc::new(ManualClock::default())).await;

@@ -6,7 +6,7 @@ use ringfence::audit::Progress;
 use ringfence_store::{Database, Filter};
 
 use super::on_each_database;
-use crate::sample::{ORIGIN, append, call, key, log, variety};
+use crate::it::sample::{ORIGIN, append, call, key, log, variety};
 
 fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
@@ -109,7 +109,7 @@ async fn finds_by_time_over_many_blocks_whatever_the_clock_did() {
 
 /// Appends steps in one go.
 async fn append_many(database: &dyn Database, run: &str, count: u64) {
-    let steps: Vec<_> = (0..count).map(|call| crate::sample::step(run, call)).collect();
+    let steps: Vec<_> = (0..count).map(|call| crate::it::sample::step(run, call)).collect();
     let entries: Vec<_> = steps.iter().map(ringfence::AuditEntry::Approval).collect();
     database.append(&entries).await.unwrap();
 }

@@ -8,7 +8,7 @@ use ringfence_store::Filter;
 use serde_json::Value;
 
 use super::*;
-use crate::sample::{ORIGIN, append, key, log, step};
+use crate::it::sample::{ORIGIN, append, key, log, step};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn gateways_append_to_one_log_in_turn() {

@@ -9,7 +9,7 @@ use ringfence_store::{Copied, DatabaseError, Filter, PostgresError, SqliteStore,
 
 use super::lease::request;
 use super::*;
-use crate::sample::{ORIGIN, append, call, key, log};
+use crate::it::sample::{ORIGIN, append, call, key, log};
 
 fn claim(key: &str, owner: &str) -> KeyClaim {
     KeyClaim {

@@ -13,8 +13,8 @@ use ringfence::{
 use ringfence_store::Filter;
 
 use super::*;
-use crate::sample::{ORIGIN, key, log, step};
-use crate::wait::wait_for;
+use crate::it::sample::{ORIGIN, key, log, step};
+use crate::it::wait::wait_for;
 
 /// What one task has sent, and which of it was acknowledged.
 type Sent = BTreeMap<u64, bool>;
@@ -216,7 +216,7 @@ async fn a_server_that_stays_away_is_an_error_and_then_forgotten() {
     let bench = Bench::on(server.restart()).await;
     let options = PostgresOptions { patience: Duration::from_millis(300), ..PostgresOptions::default() };
     let store = PostgresStore::connect_with(&bench.url(), options).await.unwrap();
-    crate::sample::append(&store, "run", 0..2).await;
+    crate::it::sample::append(&store, "run", 0..2).await;
     server.kill();
     let error = store.append(&[AuditEntry::Approval(&step("run", 2))]).await.unwrap_err();
     assert!(error.contains("cannot be reached: ") || error.contains("it is not known"), "{error}");
@@ -228,7 +228,7 @@ async fn a_server_that_stays_away_is_an_error_and_then_forgotten() {
         set.ok().and(store.size().await.ok())
     })
     .await;
-    crate::sample::append(&store, "run", 3..5).await;
+    crate::it::sample::append(&store, "run", 3..5).await;
     assert_eq!(store.size().await.unwrap(), 4);
     drop(bench);
 }

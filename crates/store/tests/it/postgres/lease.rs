@@ -14,8 +14,8 @@ use ringfence_store::Filter;
 use serde_json::json;
 
 use super::*;
-use crate::sample::{ORIGIN, key, log};
-use crate::wait::wait_for;
+use crate::it::sample::{ORIGIN, key, log};
+use crate::it::wait::wait_for;
 
 /// How often a test tries what a busy machine can spoil, and a broken build spoils each time.
 const ATTEMPTS: usize = 6;

@@ -5,8 +5,8 @@ use ringfence::{ApprovalStore as _, ApproverToken, RequestFilter, Role};
 use ringfence_store::Filter;
 
 use super::*;
-use crate::conformance::request;
-use crate::sample::{ORIGIN, append, call, key, log, variety};
+use crate::it::conformance::request;
+use crate::it::sample::{ORIGIN, append, call, key, log, variety};
 
 /// Turns the tables into those of version 2, with everything that they hold.
 const BACK_TO_2: &str = "DROP TABLE span;

@@ -19,7 +19,7 @@ use std::time::Duration;
 use ringfence_store::{PostgresOptions, PostgresStore};
 use tokio_postgres::NoTls;
 
-use crate::wait::PATIENCE;
+use crate::it::wait::PATIENCE;
 
 /// Where a server is, as `script/postgres` prints it. It must admit plain text from this machine too.
 const VARIABLE: &str = "RINGFENCE_TEST_POSTGRES";

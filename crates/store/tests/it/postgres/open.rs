@@ -6,8 +6,8 @@ use ringfence::{Code, IdempotencyStore as _};
 use ringfence_store::PostgresError;
 
 use super::*;
-use crate::sample::append;
-use crate::wait::wait_for;
+use crate::it::sample::append;
+use crate::it::wait::wait_for;
 
 /// Connects, and returns the sentence of the error.
 async fn refused(url: &str) -> String {
@@ -113,7 +113,10 @@ async fn whoever_may_only_use_the_tables_can() {
         let claimed =
             store.claim(&super::lease::claim("one", "a")).await.map_err(|error| error.to_string())?;
         assert!(matches!(claimed, ringfence::Claim::Granted(_)), "{claimed:?}");
-        store.sign(&crate::sample::key(), crate::sample::ORIGIN).await.map_err(|error| error.to_string())?;
+        store
+            .sign(&crate::it::sample::key(), crate::it::sample::ORIGIN)
+            .await
+            .map_err(|error| error.to_string())?;
         store.size().await.map_err(|error| error.to_string())
     };
     let used = used.await;
@@ -135,7 +138,7 @@ async fn a_server_that_hangs_is_an_error() {
     let (client, connection) = tokio_postgres::connect(&bench.plain_url(), NoTls).await.unwrap();
     let driver = tokio::spawn(connection);
     client.batch_execute("BEGIN; LOCK TABLE ringfence.frontier, ringfence.entry").await.unwrap();
-    let step = crate::sample::step("run", 0);
+    let step = crate::it::sample::step("run", 0);
     let tried = async {
         let kept = ringfence::AuditSink::append(&store, &[ringfence::AuditEntry::Approval(&step)]).await;
         (kept, store.size().await)

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
-use crate::sample::{ORIGIN, append, key, log};
+use crate::it::sample::{ORIGIN, append, key, log};
 
 /// What happens to a commit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

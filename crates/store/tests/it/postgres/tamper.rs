@@ -3,7 +3,7 @@
 use ringfence::audit::{Finding, Progress};
 
 use super::*;
-use crate::sample::{ORIGIN, append, call, key, log};
+use crate::it::sample::{ORIGIN, append, call, key, log};
 
 #[tokio::test]
 async fn finds_every_change() {
@@ -93,7 +93,8 @@ async fn a_log_that_is_rewritten_under_a_store_is_not_gone_on_with() {
     // A shorter log whose parts fit each other, as somebody might restore it.
     bench.sql("DELETE FROM entry; DELETE FROM node; UPDATE frontier SET bytes = '\\x0000000000000000'").await;
     for store in [store, other] {
-        let error = store.append(&[AuditEntry::Approval(&crate::sample::step("run", 9))]).await.unwrap_err();
+        let error =
+            store.append(&[AuditEntry::Approval(&crate::it::sample::step("run", 9))]).await.unwrap_err();
         assert!(error.contains("its log does not go on from the "), "{error}");
     }
     bench.open().await;

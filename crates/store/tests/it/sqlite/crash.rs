@@ -33,7 +33,7 @@ fn appends_until_it_is_killed() {
 fn nothing_acknowledged_is_lost() {
     for lines in [1, 40, 300] {
         let bench = Bench::new();
-        let mut child = child::spawn("sqlite::crash::appends_until_it_is_killed", &bench.path());
+        let mut child = child::spawn("it::sqlite::crash::appends_until_it_is_killed", &bench.path());
         let mut output = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let words = |line: String| line.split_once("acknowledged ").map(|(_, entry)| entry.to_owned());
         let mut acknowledged: Vec<String> = output.by_ref().filter_map(words).take(lines).collect();

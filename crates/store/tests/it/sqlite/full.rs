@@ -61,7 +61,8 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
         bench.directory.path().display()
     );
     let before = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-ec", &mount, "sh"];
-    let mut child = child::command(&before, "sqlite::full::fills_the_disk", &bench.path()).spawn().unwrap();
+    let mut child =
+        child::command(&before, "it::sqlite::full::fills_the_disk", &bench.path()).spawn().unwrap();
     let mut output = String::new();
     child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
     assert!(child.wait().unwrap().success() && output.contains("\nkept "), "{output}");

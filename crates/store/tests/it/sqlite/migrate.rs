@@ -10,7 +10,7 @@ use ringfence_store::{Filter, SqliteError};
 use rusqlite::Connection;
 
 use super::*;
-use crate::wait::PATIENCE;
+use crate::it::wait::PATIENCE;
 
 /// The tables of older versions, which never change again.
 const VERSION_1: &str = include_str!("../../../src/sqlite/schema/1.sql");
@@ -104,14 +104,14 @@ fn version_2(path: &Path, today: &Path) {
 async fn files_old_entries_under_what_they_are_found_by_today() {
     let (today, bench) = (Bench::new(), Bench::new());
     let store = today.open();
-    crate::sample::call(Arc::new(store.clone())).await;
-    crate::sample::variety(&store).await;
+    crate::it::sample::call(Arc::new(store.clone())).await;
+    crate::it::sample::variety(&store).await;
     append(&store, "run", 0..2_100).await;
     let token = ringfence::ApproverToken::new("ada").hash();
     ringfence::ApprovalStore::add_approver(&store, &"ada".parse().unwrap(), token, Role::Approver)
         .await
         .unwrap();
-    let asked = crate::conformance::request(serde_json::json!(1), ringfence::policy::Decision::Ask);
+    let asked = crate::it::conformance::request(serde_json::json!(1), ringfence::policy::Decision::Ask);
     ringfence::ApprovalStore::file(&store, &asked, Duration::from_hours(1)).await.unwrap();
     store.sign(&key(), ORIGIN).unwrap();
     let all = store.entries(&Filter::default(), 0, usize::MAX).unwrap();
@@ -177,14 +177,14 @@ fn a_migration_that_is_killed_leaves_nothing_half_made() {
     let started = std::time::Instant::now();
     let bench = Bench::new();
     std::fs::copy(template.path(), bench.path()).unwrap();
-    child::spawn("sqlite::migrate::migrates_until_it_is_killed", &bench.path()).wait().unwrap();
+    child::spawn("it::sqlite::migrate::migrates_until_it_is_killed", &bench.path()).wait().unwrap();
     let whole = started.elapsed();
     // The steps are small against the time that the migration takes, and go beyond its end.
     let mut after: Vec<_> = (1..=24).rev().map(|step| whole * step / 12).collect();
     while let Some(pause) = after.pop() {
         let bench = Bench::new();
         std::fs::copy(template.path(), bench.path()).unwrap();
-        let mut child = child::spawn("sqlite::migrate::migrates_until_it_is_killed", &bench.path());
+        let mut child = child::spawn("it::sqlite::migrate::migrates_until_it_is_killed", &bench.path());
         std::thread::sleep(pause);
         child.kill().unwrap();
         child.wait().unwrap();

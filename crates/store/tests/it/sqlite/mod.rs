@@ -18,7 +18,7 @@ use ringfence::{AuditEntry, AuditSink as _};
 use ringfence_store::SqliteStore;
 use tempfile::TempDir;
 
-use crate::sample::{ORIGIN, append, call, key, log, step};
+use crate::it::sample::{ORIGIN, append, call, key, log, step};
 
 /// A directory of its own, and the database in it.
 struct Bench {

@@ -247,6 +247,6 @@ async fn what_was_forgotten_is_in_no_file() {
     };
     assert!(found() > 0);
     assert_eq!(Database::forget_raw(&store, std::time::Duration::MAX).await.unwrap(), 50);
-    crate::wait::wait_for("no file holds it", async || (found() == 0).then_some(())).await;
+    crate::it::wait::wait_for("no file holds it", async || (found() == 0).then_some(())).await;
     append(&store, "run", 0..1).await;
 }

@@ -12,7 +12,7 @@ use ringfence::{Claim, IdempotencyStore as _, KeyClaim, KeyName};
 use ringfence_store::Filter;
 
 use super::*;
-use crate::wait::PATIENCE;
+use crate::it::wait::PATIENCE;
 
 /// How long the processes append at least.
 const TIME: Duration = Duration::from_secs(3);
@@ -88,7 +88,7 @@ fn end(mut child: Child, word: &str) -> String {
 fn nobody_starves_and_the_log_verifies() {
     for tests in [["appends_hard", "appends_hard"], ["appends_hard", "appends_softly"]] {
         let bench = Bench::new();
-        let children = tests.map(|test| child::spawn(&format!("sqlite::process::{test}"), &bench.path()));
+        let children = tests.map(|test| child::spawn(&format!("it::sqlite::process::{test}"), &bench.path()));
         let (fed, all_fed) = std::sync::mpsc::channel();
         let ends = children.map(|mut child| {
             let fed = fed.clone();
@@ -137,7 +137,7 @@ fn many_make_one_database() {
     for _ in 0..5 {
         let bench = Bench::new();
         let children: Vec<_> =
-            (0..6).map(|_| child::spawn("sqlite::process::makes_and_appends", &bench.path())).collect();
+            (0..6).map(|_| child::spawn("it::sqlite::process::makes_and_appends", &bench.path())).collect();
         for child in children {
             end(child, "made it");
         }
@@ -161,7 +161,7 @@ fn lives_until_it_is_killed() {
 fn a_killed_process_is_dead_at_once() {
     let bench = Bench::new();
     let store = bench.open();
-    let mut child = child::spawn("sqlite::process::lives_until_it_is_killed", &bench.path());
+    let mut child = child::spawn("it::sqlite::process::lives_until_it_is_killed", &bench.path());
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let id = lines.find_map(|line| line.strip_prefix("lives ").map(str::to_owned)).unwrap();
     assert!(store.lives(&id).unwrap());
@@ -217,7 +217,7 @@ fn claims_every_key() {
 fn of_several_processes_one_gets_the_key() {
     let bench = Bench::new();
     let children: Vec<_> =
-        (0..4).map(|_| child::spawn("sqlite::process::claims_every_key", &bench.path())).collect();
+        (0..4).map(|_| child::spawn("it::sqlite::process::claims_every_key", &bench.path())).collect();
     let mut granted = std::collections::BTreeMap::<String, Vec<String>>::new();
     for mut child in children {
         let mut output = String::new();
@@ -264,7 +264,7 @@ fn claims_until_it_is_killed() {
 fn the_key_of_a_killed_process_is_in_doubt_at_once() {
     let bench = Bench::new();
     let store = bench.open();
-    let mut child = child::spawn("sqlite::process::claims_until_it_is_killed", &bench.path());
+    let mut child = child::spawn("it::sqlite::process::claims_until_it_is_killed", &bench.path());
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line == "claimed"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -1,6 +1,6 @@
 //! Going by address, by port or by another protocol, past the names.
 
-use crate::network::attempt::{Alone, Attempt, HONEST, NOBODY, is_refused};
+use crate::matrix::network::attempt::{Alone, Attempt, HONEST, NOBODY, is_refused};
 
 #[rustfmt::skip]
 pub(crate) const ATTEMPTS: &[Attempt] = &[

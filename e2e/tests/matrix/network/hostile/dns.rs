@@ -1,7 +1,7 @@
 //! Questions for names: strange ones, other kinds, other servers, many.
 
-use crate::network::attempt::{Alone, Attempt, NOBODY, is_refused, reaches_nobody};
-use crate::network::ends::{Ends, OTHER, Ran};
+use crate::matrix::network::attempt::{Alone, Attempt, NOBODY, is_refused, reaches_nobody};
+use crate::matrix::network::ends::{Ends, OTHER, Ran};
 
 /// The name that is not granted is told of, once.
 fn tells_of_the_other(ends: &Ends<'_>, ran: &Ran) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! Many at once, or one that never ends: an honest request that comes after must still be served.
 
-use crate::network::attempt::{Alone, Attempt, HONEST, reaches_only_near};
-use crate::network::ends::{Ends, Ran};
+use crate::matrix::network::attempt::{Alone, Attempt, HONEST, reaches_only_near};
+use crate::matrix::network::ends::{Ends, Ran};
 
 /// Only the honest request arrived.
 fn one_connection(ends: &Ends<'_>, ran: &Ran) -> Result<(), String> {

@@ -1,9 +1,9 @@
 //! Port 80: whom each request on a connection names, and what two readers could read differently.
 
-use crate::network::attempt::{
+use crate::matrix::network::attempt::{
     Alone, Attempt, HONEST, NOBODY, is_refused, reaches_only_near, spares_the_other,
 };
-use crate::network::ends::{Ends, Ran};
+use crate::matrix::network::ends::{Ends, Ran};
 
 /// Exactly one request arrived.
 fn one_request(ends: &Ends<'_>, ran: &Ran) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! Port 443: whose name the ClientHello carries, and what is no ClientHello.
 
-use crate::network::attempt::{Alone, Attempt, HONEST, NOBODY, is_refused, reaches_only_near};
-use crate::network::ends::{Ends, NEAR, Ran};
+use crate::matrix::network::attempt::{Alone, Attempt, HONEST, NOBODY, is_refused, reaches_only_near};
+use crate::matrix::network::ends::{Ends, NEAR, Ran};
 
 /// Exactly the handshakes for the granted name arrived.
 fn shakes_near_only(ends: &Ends<'_>, ran: &Ran) -> Result<(), String> {

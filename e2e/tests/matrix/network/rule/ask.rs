@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 use super::curl;
-use crate::network::ends::{Ends, OTHER, Ran};
-use crate::process::{Ended, collected, drained, waited};
-use crate::sys;
+use crate::matrix::network::ends::{Ends, OTHER, Ran};
+use crate::matrix::process::{Ended, collected, drained, waited};
+use crate::matrix::sys;
 
 /// Who types the name lets it through; a yes, another name, and what was typed before the question do not.
 pub(super) fn answers(ends: &mut Ends<'_>) -> Result<(), String> {
@@ -41,7 +41,8 @@ pub(super) fn nobody(ends: &mut Ends<'_>) -> Result<(), String> {
     let mut outer = Command::new("setsid");
     outer.arg("--wait").arg(ringfence.get_program()).args(ringfence.get_args());
     outer.envs(ringfence.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let ran = Ran::new(crate::process::finished(outer.current_dir(&ends.work.folder).stdin(Stdio::null())));
+    let ran =
+        Ran::new(crate::matrix::process::finished(outer.current_dir(&ends.work.folder).stdin(Stdio::null())));
     ran.tells(OTHER, "refused")?;
     ends.untouched()
 }

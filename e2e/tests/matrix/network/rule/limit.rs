@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::python;
-use crate::network::ends::{Ends, NEAR};
-use crate::network::far::Service;
-use crate::network::speech::Speech;
+use crate::matrix::network::ends::{Ends, NEAR};
+use crate::matrix::network::far::Service;
+use crate::matrix::network::speech::Speech;
 
 /// Not one byte more leaves than the limit says.
 pub(super) fn sent(ends: &mut Ends<'_>) -> Result<(), String> {

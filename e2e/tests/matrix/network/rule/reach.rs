@@ -3,12 +3,12 @@
 use std::process::{Command, Stdio};
 
 use super::{curl, is_refused, python};
-use crate::network::ends::{Ends, NEAR};
-use crate::network::far::{Far, Service};
-use crate::network::http::Pages;
-use crate::network::speech::Speech;
-use crate::process::finished;
-use crate::stage::PATH;
+use crate::matrix::network::ends::{Ends, NEAR};
+use crate::matrix::network::far::{Far, Service};
+use crate::matrix::network::http::Pages;
+use crate::matrix::network::speech::Speech;
+use crate::matrix::process::finished;
+use crate::matrix::stage::PATH;
 
 /// A granted name on loopback is refused where `private` does not name it, or its range.
 pub(super) fn private(ends: &mut Ends<'_>) -> Result<(), String> {
@@ -152,7 +152,7 @@ pub(super) fn gone(ends: &mut Ends<'_>) -> Result<(), String> {
 /// Only `native` has a gate, and what has none runs nothing.
 pub(super) fn backends(ends: &mut Ends<'_>) -> Result<(), String> {
     for backend in ["bwrap", "firejail"] {
-        let mut command = ends.work.stage.host(crate::place::ringfence().to_str().unwrap());
+        let mut command = ends.work.stage.host(crate::matrix::place::ringfence().to_str().unwrap());
         command.args(["run", "--backend", backend, "--host", NEAR, "--", "echo", "ran"]);
         let ended = finished(command.stdin(Stdio::null()));
         if ended.code != Some(3) || ended.stdout.contains("ran") {

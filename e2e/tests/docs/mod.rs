@@ -7,8 +7,6 @@
 //! `RINGFENCE_BIN` names the program under test. `RINGFENCE_TEST_PAGES=ask-people,README` runs only pages with these words in
 //! their names.
 
-#![cfg(test)]
-
 mod command;
 mod elsewhere;
 mod excerpt;

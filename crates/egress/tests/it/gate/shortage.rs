@@ -1,21 +1,25 @@
-//! A gate that runs out of descriptors. A process of its own, since they are taken away from all of it.
+//! A gate that runs out of descriptors.
 
-#![cfg(test)]
-#![allow(dead_code, reason = "the house has more rooms than are needed here")]
-
-#[path = "it/gate/house.rs"]
-mod house;
-#[path = "it/server.rs"]
-mod server;
-#[path = "it/wait.rs"]
-mod wait;
-
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use house::{House, Kind, Plan, echo};
+use super::house::{House, Kind, Plan, echo};
+use crate::it::wait;
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test starts itself as another process")]
+fn a_shortage_of_descriptors_passes() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "it::gate::shortage::runs_out_of_descriptors"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
 
 #[tokio::test]
-async fn a_shortage_of_descriptors_passes() {
+#[ignore = "takes the descriptors of its whole process: `a_shortage_of_descriptors_passes` starts it in one of its own"]
+async fn runs_out_of_descriptors() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let house = House::open(Kind::Opaque, Plan::default()).await;
     let address = house.connect("one.acme.io").await.peer_addr().unwrap();

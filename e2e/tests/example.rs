@@ -1,13 +1,10 @@
-//! The example, as somebody runs it.
-
-#![cfg(test)]
-#![expect(clippy::disallowed_methods, reason = "the test starts the program it tests")]
+//! The agent of `examples/agent`, as somebody runs it.
 
 use std::process::Command;
 
 /// Runs it and puts a word in the place of the port, which is another every time.
 fn played() -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_agent")).output().unwrap();
+    let output = Command::new(ringfence_e2e::ringfence().with_file_name("agent")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     let (before, after) = text.split_once("weather.example:").unwrap();
@@ -65,7 +62,8 @@ fn refusals_are_heard_and_mended() {
 
 #[test]
 fn the_readme_shows_what_is_printed() {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let readme =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/agent/README.md")).unwrap();
     let played = played();
     let shown = readme.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
     // The README leaves parts out, and says so.

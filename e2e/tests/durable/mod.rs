@@ -1,10 +1,8 @@
 //! What survives: a real program with a real effect is killed, starved and misled about the time, and the ledger it writes never
 //! shows a payment twice.
 //!
-//! PostgreSQL is started by `script/postgres`, or named by `RINGFENCE_TEST_POSTGRES`; it is never left out. `RINGFENCE_TEST_FAST=1`
-//! tries fewer seeds, `RINGFENCE_TEST_SEEDS` sets their number.
-
-#![cfg(test)]
+//! PostgreSQL is started by `script/postgres`, or named by `RINGFENCE_TEST_POSTGRES`; it is never left out. [`Tier`](ringfence_e2e::Tier) says
+//! how many seeds are tried, or `RINGFENCE_TEST_SEEDS` does.
 
 mod crash;
 mod disk;

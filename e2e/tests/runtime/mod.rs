@@ -4,8 +4,6 @@
 //! when unset); one that is named and missing fails. `RINGFENCE_TEST_GUESTS` is the folder that `script/wasm-guests` prints, with the
 //! probe as a program and as a component; `RINGFENCE_TEST_ENGINE` is the line that `script/container-engine` prints.
 
-#![cfg(test)]
-
 mod end;
 mod grant;
 mod kind;

@@ -3,8 +3,6 @@
 //! The engine is started by `script/container-engine`, or named by `RINGFENCE_TEST_ENGINE` as that script's last line; it is never left
 //! out.
 
-#![cfg(test)]
-
 mod escape;
 mod exchange;
 mod host;

@@ -4,8 +4,6 @@
 //! its driver are Debian's; axe-core and Schemathesis are installed by `script/console-tools`, or lie in `RINGFENCE_TEST_CONSOLE`;
 //! none of them is ever left out. Pictures of every page are put into `target/console/pictures`.
 
-#![cfg(test)]
-
 mod access;
 mod agent;
 mod api;
