@@ -5,9 +5,10 @@ mod git;
 mod node;
 mod python;
 mod shell;
+mod workload;
 
 use crate::matrix::check::Check;
 
 /// The checks of all programs.
 pub(crate) const CHECKS: &[&[Check]] =
-    &[cargo::CHECKS, git::CHECKS, node::CHECKS, python::CHECKS, shell::CHECKS];
+    &[cargo::CHECKS, git::CHECKS, node::CHECKS, python::CHECKS, shell::CHECKS, workload::CHECKS];
