@@ -128,7 +128,8 @@ impl Backend for Native {
             closing: closing_steps()?,
             inner: command_steps(plan, profile, &extra)?,
         };
-        let ends = Ends::new(streams.input, streams.output, plan.terminal).map_err(failed)?;
+        let ends =
+            Ends::new((streams.input, streams.input_path), streams.output, plan.terminal).map_err(failed)?;
         let started = coming.wait()?.start(steps, ends.borrowed(), &doors)?;
         drop(doors);
         if let (Network::Gated(_), Some(open)) = (&plan.network, streams.gate) {

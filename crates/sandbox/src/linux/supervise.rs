@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::account::Spent;
-use super::ends::{Feed, Ours};
+use super::ends::Ours;
 use crate::limit::{Enforcer, LimitName};
 use crate::plan::Plan;
 use crate::report::{Capture, Ending, Keep, Usage};
@@ -108,8 +108,9 @@ pub(crate) fn watch(
 ) -> Result<Watched, Errno> {
     let started = Instant::now();
     // Whoever takes the output may keep us waiting; the deadline does not wait.
+    let keeps_waiting = observer.is_some() || streams.input.may_wait();
     let _watchdog =
-        observer.as_ref().and(bounds.deadline).map(|deadline| Watchdog::new(process.pidfd(), deadline));
+        bounds.deadline.filter(|_| keeps_waiting).map(|deadline| Watchdog::new(process.pidfd(), deadline));
     let Ours { mut input, mut output, mut error } = streams;
     let mut captures = [(Capture::default(), 0), (Capture::default(), 0)];
     let keep = if observer.is_some() { Keep::No } else { Keep::Yes };
@@ -196,6 +197,7 @@ pub(crate) fn watch(
             }
         }
     }
+    input.settle(&mut buffer);
     let (ending, mut usage) = process.ending();
     usage.wall = started.elapsed();
     let [(stdout, _), (stderr, _)] = captures;
@@ -258,45 +260,6 @@ impl Drop for Watchdog {
 fn kill(process: &dyn Process) {
     // Fails only when it is already over.
     let _sent = pidfd_send_signal(process.pidfd(), Signal::KILL);
-}
-
-impl Feed {
-    /// Returns what is waited for: room for what is left, or more of it.
-    fn wants(&self) -> Option<(&OwnedFd, PollFlags)> {
-        if self.rest.is_empty() {
-            self.from.as_ref().map(|from| (from, PollFlags::IN))
-        } else {
-            self.to.as_ref().map(|to| (to, PollFlags::OUT))
-        }
-    }
-
-    /// Writes what there is room for, or reads more. A pipe is closed when all is written or nobody reads it.
-    fn go_on(&mut self, buffer: &mut [u8]) {
-        if self.rest.is_empty() {
-            match self.from.as_ref().map(|from| rustix::io::read(from, &mut *buffer)) {
-                Some(Ok(length @ 1..)) => {
-                    self.rest.extend_from_slice(buffer.get(..length).unwrap_or_default());
-                }
-                Some(Err(Errno::AGAIN | Errno::INTR)) => return,
-                Some(Ok(_)) => {
-                    self.rest.extend(self.end);
-                    self.from = None;
-                }
-                Some(Err(_)) | None => self.from = None,
-            }
-        }
-        match self.to.as_ref().map(|to| rustix::io::write(to, &self.rest)) {
-            Some(Ok(written)) => drop(self.rest.drain(..written)),
-            Some(Err(Errno::AGAIN | Errno::INTR)) => return,
-            Some(Err(_)) | None => {
-                self.rest.clear();
-                self.from = None;
-            }
-        }
-        if self.rest.is_empty() && self.from.is_none() {
-            self.to = None;
-        }
-    }
 }
 
 /// Reads what there is, but for a while only: there is more to look after. Returns whether more may come.

@@ -3,5 +3,6 @@
 mod adapter;
 mod example;
 mod gate;
+mod input;
 mod native;
 mod record;
