@@ -15,6 +15,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use super::account::Spent;
 use super::ends::Ours;
+use super::launch::LONGEST_START;
 use crate::limit::{Enforcer, LimitName};
 use crate::plan::Plan;
 use crate::report::{Capture, Ending, Keep, Usage};
@@ -32,6 +33,10 @@ pub(crate) trait Process {
     }
     /// Takes what it tells.
     fn listen(&mut self) {}
+    /// Whether the command itself is about to run, or runs.
+    fn has_started(&self) -> bool {
+        true
+    }
     /// Returns what the whole tree has used so far, where that can be seen. Memory is counted exactly only when it could
     /// be more than this.
     fn spent(&mut self, memory: Option<u64>) -> Option<Spent>;
@@ -45,6 +50,8 @@ pub(crate) struct Watched {
     pub(crate) stderr: Capture,
     pub(crate) out_of_cpu: bool,
     pub(crate) out_of_memory: bool,
+    /// It was killed because it had not begun to run.
+    pub(crate) is_late: bool,
 }
 
 /// Bounds of watching.
@@ -115,7 +122,8 @@ pub(crate) fn watch(
     let mut captures = [(Capture::default(), 0), (Capture::default(), 0)];
     let keep = if observer.is_some() { Keep::No } else { Keep::Yes };
     let (mut timed_out, mut over, mut cut) = (false, false, false);
-    let (mut out_of_cpu, mut out_of_memory) = (false, false);
+    let (mut out_of_cpu, mut out_of_memory, mut is_late) = (false, false, false);
+    let mut latest_start = Some(started + LONGEST_START);
     let mut next_look = bounds.pause(Spent::default()).map(|pause| started + pause);
     let mut buffer = vec![0; 64 << 10];
 
@@ -126,6 +134,13 @@ pub(crate) fn watch(
         if !timed_out && bounds.deadline.is_some_and(|deadline| now >= deadline) {
             timed_out = true;
             kill(process);
+        }
+        if latest_start.is_some_and(|latest| now >= latest) {
+            latest_start = None;
+            is_late = !over && !process.has_started();
+            if is_late {
+                kill(process);
+            }
         }
         if !over && next_look.is_some_and(|look| now >= look) {
             let spent = process.spent(bounds.memory).unwrap_or_default();
@@ -142,7 +157,12 @@ pub(crate) fn watch(
         }
         let deadline = bounds.deadline.filter(|_| !timed_out);
         let look = next_look.filter(|_| !over);
-        let wait = deadline.into_iter().chain(look).min().map(|next| next.saturating_duration_since(now));
+        let wait = deadline
+            .into_iter()
+            .chain(look)
+            .chain(latest_start)
+            .min()
+            .map(|next| next.saturating_duration_since(now));
 
         let mut polled: Vec<(Source, PollFd<'_>)> = Vec::with_capacity(4);
         if !over {
@@ -204,7 +224,7 @@ pub(crate) fn watch(
     let by_watchdog = ending == Ending::Signalled(libc::SIGKILL)
         && bounds.deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let ending = if timed_out || by_watchdog { Ending::TimedOut } else { ending };
-    Ok(Watched { ending, usage, stdout, stderr, out_of_cpu, out_of_memory })
+    Ok(Watched { ending, usage, stdout, stderr, out_of_cpu, out_of_memory, is_late })
 }
 
 #[derive(Clone, Copy)]

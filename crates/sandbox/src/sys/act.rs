@@ -19,6 +19,10 @@ pub(super) fn perform(op: &Op) -> Result<(), (Step, isize)> {
             prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize).map_err(at(Step::ParentDeath))
         }
         Op::WriteTo { step, path, bytes } => write_to(path, bytes).map_err(at(*step)),
+        Op::Setting { path, bytes } => {
+            let _set = write_to(path, bytes);
+            Ok(())
+        }
         Op::PrivateMounts => {
             let flags = (libc::MS_REC | libc::MS_PRIVATE) as usize;
             kernel(libc::SYS_mount, &[0, address(c"/"), 0, flags, 0])
@@ -440,7 +444,31 @@ fn send(mut word: [u8; 8], descriptors: &[i32]) -> Result<(), isize> {
     message.msg_control = (&raw mut rights).cast();
     // The C libraries disagree about its size; the kernel reads eight bytes, and the others are zero.
     message.msg_controllen = (HEADER + size_of_val(descriptors)).next_multiple_of(8) as _;
-    kernel(libc::SYS_sendmsg, &[CONTROL, (&raw const message) as usize, 0]).map(drop)
+    match kernel(libc::SYS_sendmsg, &[CONTROL, (&raw const message) as usize, 0]) {
+        // What the user has in flight elsewhere is counted too: then they are fetched instead.
+        Err(errno) if errno == libc::ETOOMANYREFS as isize => offer(word, descriptors),
+        sent => sent.map(drop),
+    }
+}
+
+/// Sends the numbers of descriptors, and waits until the parent has fetched them.
+fn offer(word: [u8; 8], descriptors: &[i32]) -> Result<(), isize> {
+    #[repr(C)]
+    struct Offer {
+        word: [u8; 8],
+        descriptors: [i32; MOST_SENT],
+    }
+    let mut offer = Offer { word, descriptors: [0; MOST_SENT] };
+    for (to, from) in offer.descriptors.iter_mut().zip(descriptors) {
+        *to = *from;
+    }
+    let length = word.len() + size_of_val(descriptors);
+    kernel(libc::SYS_write, &[CONTROL, (&raw const offer) as usize, length])?;
+    let mut answer = 0_u64;
+    match kernel(libc::SYS_read, &[CONTROL, (&raw mut answer) as usize, size_of_val(&answer)])? {
+        0 => Err(libc::ETOOMANYREFS as isize),
+        _ => Ok(()),
+    }
 }
 
 /// Turns what the kernel returned into a value or an error number above zero.

@@ -6,3 +6,4 @@ mod gate;
 mod input;
 mod native;
 mod record;
+mod shared;
