@@ -279,7 +279,7 @@ impl Started {
         }
     }
 
-    /// Fetches descriptors of process 1, which waits for it, by their numbers. Another process's cannot be had, and it is then told so.
+    /// Fetches descriptors of process 1, which waits for it, by their numbers.
     fn fetch(&self, numbers: &[u8]) -> Vec<OwnedFd> {
         let (numbers, _) = numbers.as_chunks::<4>();
         let fetched: Option<Vec<OwnedFd>> = numbers

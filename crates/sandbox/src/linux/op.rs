@@ -43,7 +43,7 @@ pub(crate) enum Op {
         identity: Option<Identity>,
         recursive: bool,
     },
-    /// Mounts a fresh `/proc`, read-only.
+    /// Mounts a fresh `/proc`, read-only, with processes and little else.
     Proc { at: CString },
     /// `umount2(path, MNT_DETACH)`, then `rmdir`
     Detach { path: CString },

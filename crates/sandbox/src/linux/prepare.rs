@@ -263,7 +263,18 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: Option<User>) -> Result<(), Sandb
                 recursive: false,
             });
         }
-        Entry::Proc => ops.push(Op::Proc { at: path }),
+        Entry::Proc => {
+            ops.push(Op::Proc { at: path });
+            // It is another number for every start of the machine, and the same for all who run on it.
+            ops.push(Op::Bind {
+                may_be_gone: true,
+                source: text_of(HIDDEN_FILE)?,
+                target: text_of("/proc/sys/kernel/random/boot_id")?,
+                attributes: NOSUID | NODEV | RDONLY | NOEXEC,
+                identity: None,
+                recursive: false,
+            });
+        }
         Entry::Scratch { bytes, .. } => {
             let inodes = (bytes / 1024).clamp(1024, 1 << 20);
             ops.push(tmpfs(

@@ -8,7 +8,7 @@ use std::mem::zeroed;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
-use super::act::{address, close, kernel, perform};
+use super::act::{SHOWN, address, close, kernel, perform};
 use super::clone::clone_command;
 use super::syscall::call;
 use crate::linux::op::Op;
@@ -337,11 +337,13 @@ fn receive(with_descriptors: bool) -> Result<Instructions, isize> {
     Ok(Instructions([steps(outer, outer_length), steps(closing, closing_length), steps(inner, inner_length)]))
 }
 
-/// Becomes the small program that waits for the command. Only the control socket stays open.
+/// Becomes the small program that waits for the command. Only the control socket stays open, and what keeps parts of `/proc` in sight.
 fn become_init() -> Result<(), isize> {
     kernel(libc::SYS_close_range, &[0, 2, 0])?;
     // Not closed before: the gate must stay shut until the new program is there.
-    kernel(libc::SYS_close_range, &[INIT + 1, u32::MAX as usize, libc::CLOSE_RANGE_CLOEXEC as usize])?;
+    for (first, last) in [(INIT + 1, SHOWN.start - 1), (SHOWN.end, u32::MAX as usize)] {
+        kernel(libc::SYS_close_range, &[first, last, libc::CLOSE_RANGE_CLOEXEC as usize])?;
+    }
     kernel(libc::SYS_fcntl, &[CONTROL, libc::F_SETFD as usize, 0])?;
     perform(&Op::DropCapabilities).map_err(|(_, errno)| errno)?;
     perform(&Op::NoNewPrivileges).map_err(|(_, errno)| errno)?;

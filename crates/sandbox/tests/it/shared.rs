@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use ringfence_policy::{HostSet, NetworkCeiling, NetworkGrant, Private};
 use ringfence_sandbox::{Ending, Native, Report, Sandbox, Spec, Streams};
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg,
@@ -87,15 +88,42 @@ fn in_flight(count: usize) -> (OwnedFd, OwnedFd) {
     pair
 }
 
-/// Only an ordinary user is counted; root's own processes pass.
+/// An ordinary user's are counted where descriptors are sent; root may send more.
 #[test]
 fn descriptors_in_flight_elsewhere_keep_no_sandbox_from_starting() {
-    const SCRIPT: &str = "RINGFENCE_TEST_IN_FLIGHT";
-    let _ = SCRIPT;
     let begun = Instant::now();
     let _held = in_flight(1_200);
-    let echo = Spec::new("/bin/cat");
-    let report = Sandbox::new(Native::new()).run(&echo, Streams::default().input(b"here".to_vec())).unwrap();
+    let sandbox = Sandbox::new(Native::new());
+    let cat = Spec::new("/bin/cat");
+    let report = sandbox.run(&cat, Streams::default().input(b"here".to_vec())).unwrap();
     assert_eq!(report.stdout.bytes, b"here");
+    // The sockets of a gate go the other way.
+    let hosts: HostSet = ["acme.io".parse().unwrap()].into_iter().collect();
+    let grant = NetworkGrant::meet(&hosts, &NetworkCeiling::new(hosts.clone(), Private::default()));
+    let mut listeners = 0;
+    let streams = Streams::default().gate(|sockets| {
+        listeners = sockets.listeners.len();
+        Ok(())
+    });
+    assert_eq!(sandbox.run(&cat.network(&grant), streams).unwrap().ending, Ending::Exited(0));
+    assert!(listeners > 1);
     assert!(begun.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn proc_tells_of_processes_and_of_little_else() {
+    let script = r"
+import os
+for name in ['cmdline', 'partitions', 'kallsyms', 'modules', 'interrupts', 'diskstats', 'iomem', 'keys', 'locks', 'config.gz',
+             'bus', 'fs', 'sysvipc/shm', 'sys/kernel/random/boot_id', 'vmallocinfo', 'driver', 'sysrq-trigger']:
+    try: open('/proc/' + name, 'rb').read(1); print(name)
+    except OSError: pass
+for name in ['cpuinfo', 'meminfo', 'stat', 'filesystems', 'loadavg', 'uptime', 'version', 'mounts', 'net/dev', 'self/mountinfo',
+             'self/cgroup', 'thread-self/stat', 'sys/vm/overcommit_memory', 'sys/kernel/cap_last_cap', 'sys/kernel/random/uuid',
+             'sys/kernel/osrelease', str(os.getpid()) + '/status']:
+    open('/proc/' + name, 'rb').read()
+listed = [name for name in os.listdir('/proc') if not name.isdigit()]
+print(sorted(listed), len(os.listdir('/proc/self/fd')), os.cpu_count() > 0)
+";
+    assert_eq!(python(script), "['self', 'thread-self'] 4 True\n");
 }
