@@ -43,8 +43,10 @@ pub(crate) enum Op {
         identity: Option<Identity>,
         recursive: bool,
     },
-    /// Mounts a fresh `/proc`, read-only, with processes and little else.
+    /// Mounts a fresh `/proc`, read-only.
     Proc { at: CString },
+    /// Leaves of it the processes, and little else.
+    NarrowProc { at: CString },
     /// `umount2(path, MNT_DETACH)`, then `rmdir`
     Detach { path: CString },
     /// `unlink` or `rmdir`

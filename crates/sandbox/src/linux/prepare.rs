@@ -3,6 +3,7 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::gate;
 use super::kernel::{self, right};
@@ -56,22 +57,12 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
         write_to("/proc/self/setgroups", "deny".into())?,
         write_to("/proc/self/uid_map", format!("{} {} 1", user.inside.0, user.outside.0))?,
         write_to("/proc/self/gid_map", format!("{} {} 1", user.inside.1, user.outside.1))?,
-    ];
-    // A quarter of what the user has: what is watched here is counted there too.
-    for name in ["instances", "watches"] {
-        let most = std::fs::read_to_string(format!("/proc/sys/fs/inotify/max_user_{name}")).ok();
-        if let Some(most) = most.and_then(|most| most.trim().parse::<u32>().ok()) {
-            let path = text_of(&format!("/proc/sys/user/max_inotify_{name}"))?;
-            ops.push(Op::Setting { path, bytes: (most / 4).to_string().into_bytes() });
-        }
-    }
-    ops.extend([
         Op::PrivateMounts,
         tmpfs(Step::Root, ground, "mode=755,size=4m,nr_inodes=4096")?,
         Op::ChangeDirectory { step: Step::Root, to: text_of(ground)? },
         Op::MakeDirectory { path: text_of(".old")?, mode: 0o700 },
         Op::PivotRoot { old: text_of(".old")? },
-    ]);
+    ];
     ops.push(Op::MakeFile { path: text_of(HIDDEN_FILE)?, mode: 0, content: Vec::new() });
     ops.push(Op::MakeDirectory { path: text_of(HIDDEN_FOLDER)?, mode: 0 });
     for entry in base {
@@ -100,14 +91,44 @@ pub(crate) fn plan_steps(plan: &Plan, cgroups: usize) -> Result<Vec<Op>, Sandbox
     Ok(ops)
 }
 
-/// The steps that close the root: the old one goes, the new one becomes read-only.
+/// The steps that close the root: the old one goes, the new one becomes read-only, and `/proc` shows little but processes. They cost
+/// nothing at the start, because the command's process restricts itself meanwhile.
 pub(crate) fn closing_steps() -> Result<Vec<Op>, SandboxError> {
-    Ok(vec![
+    let mut ops = inotify_steps()?;
+    ops.extend([
+        Op::NarrowProc { at: text_of("/proc")? },
+        // It is another number for every start of the machine, and the same for all who run on it.
+        Op::Bind {
+            may_be_gone: true,
+            source: text_of(HIDDEN_FILE)?,
+            target: text_of("/proc/sys/kernel/random/boot_id")?,
+            attributes: NOSUID | NODEV | RDONLY | NOEXEC,
+            identity: None,
+            recursive: false,
+        },
         Op::Remove { path: text_of(HIDDEN_FILE)?, flags: 0 },
         Op::Remove { path: text_of(HIDDEN_FOLDER)?, flags: libc::AT_REMOVEDIR as u32 },
         Op::Detach { path: text_of(OLD)? },
         Op::Attributes { path: text_of("/")?, attributes: RDONLY | NOSUID | NODEV | NOEXEC },
-    ])
+    ]);
+    Ok(ops)
+}
+
+/// What is watched inside is counted for the user too: a sandbox has a quarter of what the user has.
+fn inotify_steps() -> Result<Vec<Op>, SandboxError> {
+    static QUARTERS: OnceLock<Vec<(&str, String)>> = OnceLock::new();
+    let quarters = QUARTERS.get_or_init(|| {
+        let quarter = |name: &'static str| {
+            let most = std::fs::read_to_string(format!("/proc/sys/fs/inotify/max_user_{name}")).ok()?;
+            Some((name, (most.trim().parse::<u32>().ok()? / 4).to_string()))
+        };
+        ["instances", "watches"].into_iter().filter_map(quarter).collect()
+    });
+    let setting = |(name, quarter): &(&str, String)| {
+        let path = text_of(&format!("{OLD}/proc/sys/user/max_inotify_{name}"))?;
+        Ok(Op::Setting { path, bytes: quarter.clone().into_bytes() })
+    };
+    quarters.iter().map(setting).collect()
 }
 
 /// The steps of the command, the last of which executes it.
@@ -263,18 +284,7 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: Option<User>) -> Result<(), Sandb
                 recursive: false,
             });
         }
-        Entry::Proc => {
-            ops.push(Op::Proc { at: path });
-            // It is another number for every start of the machine, and the same for all who run on it.
-            ops.push(Op::Bind {
-                may_be_gone: true,
-                source: text_of(HIDDEN_FILE)?,
-                target: text_of("/proc/sys/kernel/random/boot_id")?,
-                attributes: NOSUID | NODEV | RDONLY | NOEXEC,
-                identity: None,
-                recursive: false,
-            });
-        }
+        Entry::Proc => ops.push(Op::Proc { at: path }),
         Entry::Scratch { bytes, .. } => {
             let inodes = (bytes / 1024).clamp(1024, 1 << 20);
             ops.push(tmpfs(

@@ -51,6 +51,7 @@ pub(super) fn perform(op: &Op) -> Result<(), (Step, isize)> {
             }
         }
         Op::Proc { at: target } => proc(target).map_err(at(Step::Proc)),
+        Op::NarrowProc { at: target } => narrow_proc(target).map_err(at(Step::Proc)),
         Op::Detach { path } => detach(path).map_err(at(Step::Pivot)),
         Op::Remove { path, flags } => kernel(libc::SYS_unlinkat, &[AT_FDCWD, address(path), *flags as usize])
             .map(drop)
@@ -226,47 +227,60 @@ pub(super) const SHOWN: std::ops::Range<usize> = 64..64 + SHOWN_OF_PROC.len();
 
 fn proc(target: &CStr) -> Result<(), isize> {
     const FSOPEN_CLOEXEC: usize = 1;
-    const FSCONFIG_SET_STRING: usize = 1;
     const FSCONFIG_CMD_CREATE: usize = 6;
-    const FSCONFIG_CMD_RECONFIGURE: usize = 7;
     const FSMOUNT_CLOEXEC: usize = 1;
     let attributes =
         libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC;
     let file_system = kernel(libc::SYS_fsopen, &[address(c"proc"), FSOPEN_CLOEXEC])?;
-    let set = |name: &CStr, value: &CStr| {
-        kernel(libc::SYS_fsconfig, &[file_system, FSCONFIG_SET_STRING, address(name), address(value), 0])
-    };
     // Process 1 is not shown; where the kernel does not know the option, it still cannot be looked into.
-    let _hidden = set(c"hidepid", c"invisible");
+    let _hidden = configure(file_system, c"hidepid", c"invisible");
     let mount = kernel(libc::SYS_fsconfig, &[file_system, FSCONFIG_CMD_CREATE, 0, 0, 0])
-        .and_then(|_| kernel(libc::SYS_fsmount, &[file_system, FSMOUNT_CLOEXEC, attributes as usize]))?;
-    // The kernel finds nothing but processes from the second call on; what is held stays found.
-    hold_shown(mount)?;
-    let only_processes = set(c"subset", c"pid")
-        .and_then(|_| kernel(libc::SYS_fsconfig, &[file_system, FSCONFIG_CMD_RECONFIGURE, 0, 0, 0]));
+        .and_then(|_| kernel(libc::SYS_fsmount, &[file_system, FSMOUNT_CLOEXEC, attributes as usize]));
     close(file_system);
-    let moved = only_processes.and_then(|_| {
-        kernel(
-            libc::SYS_move_mount,
-            &[mount, address(c""), AT_FDCWD, address(target), MOVE_MOUNT_F_EMPTY_PATH],
-        )
-    });
+    let mount = mount?;
+    let moved = kernel(
+        libc::SYS_move_mount,
+        &[mount, address(c""), AT_FDCWD, address(target), MOVE_MOUNT_F_EMPTY_PATH],
+    );
     close(mount);
     moved.map(drop)
 }
 
+fn configure(file_system: usize, name: &CStr, value: &CStr) -> Result<(), isize> {
+    const FSCONFIG_SET_STRING: usize = 1;
+    let arguments = [file_system, FSCONFIG_SET_STRING, address(name), address(value), 0];
+    kernel(libc::SYS_fsconfig, &arguments).map(drop)
+}
+
+/// Has the kernel find nothing but processes any more; what is held is still found.
+fn narrow_proc(proc: &CStr) -> Result<(), isize> {
+    const FSPICK_CLOEXEC: usize = 1;
+    const FSCONFIG_CMD_RECONFIGURE: usize = 7;
+    hold_shown(proc)?;
+    let file_system = kernel(libc::SYS_fspick, &[AT_FDCWD, address(proc), FSPICK_CLOEXEC])?;
+    let narrowed = configure(file_system, c"subset", c"pid")
+        .and_then(|()| kernel(libc::SYS_fsconfig, &[file_system, FSCONFIG_CMD_RECONFIGURE, 0, 0, 0]));
+    close(file_system);
+    narrowed.map(drop)
+}
+
 /// Opens what is to be found later, without a right to anything. Process 1 keeps these to its end.
-fn hold_shown(mount: usize) -> Result<(), isize> {
+fn hold_shown(proc: &CStr) -> Result<(), isize> {
     let flags = (libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC) as usize;
-    for (name, place) in SHOWN_OF_PROC.iter().zip(SHOWN) {
-        // A kernel may lack some of them.
-        if let Ok(held) = kernel(libc::SYS_openat, &[mount, address(name), flags, 0]) {
-            let placed = kernel(libc::SYS_dup3, &[held, place, 0]);
-            close(held);
-            placed?;
+    let folder = open(proc, libc::O_PATH | libc::O_DIRECTORY, 0)?;
+    let held = SHOWN_OF_PROC.iter().zip(SHOWN).try_for_each(|(name, place)| {
+        match kernel(libc::SYS_openat, &[folder, address(name), flags, 0]) {
+            Ok(found) => {
+                let placed = kernel(libc::SYS_dup3, &[found, place, 0]);
+                close(found);
+                placed.map(drop)
+            }
+            // A kernel may lack some of them.
+            Err(_) => Ok(()),
         }
-    }
-    Ok(())
+    });
+    close(folder);
+    held
 }
 
 fn raise_loopback() -> Result<(), isize> {
