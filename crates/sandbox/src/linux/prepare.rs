@@ -3,6 +3,7 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::gate;
 use super::kernel::{self, right};
@@ -90,14 +91,44 @@ pub(crate) fn plan_steps(plan: &Plan, cgroups: usize) -> Result<Vec<Op>, Sandbox
     Ok(ops)
 }
 
-/// The steps that close the root: the old one goes, the new one becomes read-only.
+/// The steps that close the root: the old one goes, the new one becomes read-only, and `/proc` shows little but processes. They cost
+/// nothing at the start, because the command's process restricts itself meanwhile.
 pub(crate) fn closing_steps() -> Result<Vec<Op>, SandboxError> {
-    Ok(vec![
+    let mut ops = inotify_steps()?;
+    ops.extend([
+        Op::NarrowProc { at: text_of("/proc")? },
+        // It is another number for every start of the machine, and the same for all who run on it.
+        Op::Bind {
+            may_be_gone: true,
+            source: text_of(HIDDEN_FILE)?,
+            target: text_of("/proc/sys/kernel/random/boot_id")?,
+            attributes: NOSUID | NODEV | RDONLY | NOEXEC,
+            identity: None,
+            recursive: false,
+        },
         Op::Remove { path: text_of(HIDDEN_FILE)?, flags: 0 },
         Op::Remove { path: text_of(HIDDEN_FOLDER)?, flags: libc::AT_REMOVEDIR as u32 },
         Op::Detach { path: text_of(OLD)? },
         Op::Attributes { path: text_of("/")?, attributes: RDONLY | NOSUID | NODEV | NOEXEC },
-    ])
+    ]);
+    Ok(ops)
+}
+
+/// What is watched inside is counted for the user too: a sandbox has a quarter of what the user has.
+fn inotify_steps() -> Result<Vec<Op>, SandboxError> {
+    static QUARTERS: OnceLock<Vec<(&str, String)>> = OnceLock::new();
+    let quarters = QUARTERS.get_or_init(|| {
+        let quarter = |name: &'static str| {
+            let most = std::fs::read_to_string(format!("/proc/sys/fs/inotify/max_user_{name}")).ok()?;
+            Some((name, (most.trim().parse::<u32>().ok()? / 4).to_string()))
+        };
+        ["instances", "watches"].into_iter().filter_map(quarter).collect()
+    });
+    let setting = |(name, quarter): &(&str, String)| {
+        let path = text_of(&format!("{OLD}/proc/sys/user/max_inotify_{name}"))?;
+        Ok(Op::Setting { path, bytes: quarter.clone().into_bytes() })
+    };
+    quarters.iter().map(setting).collect()
 }
 
 /// The steps of the command, the last of which executes it.
@@ -121,11 +152,11 @@ pub(crate) fn command_steps(
             .map(|limit| Op::Limit { resource: resource(limit.resource), value: limit.value }),
     );
     ops.push(Op::Signals);
-    ops.push(Op::Seccomp { program: program(profile, Architecture::HERE), observe: profile.observe });
     if plan.recorded {
-        // Last, so that the first call that is told of is the command's own start.
+        // Before the other, which lets no filter be added. Nothing that follows is told of but the command's own start.
         ops.push(Op::Seccomp { program: watching(Architecture::HERE), observe: true });
     }
+    ops.push(Op::Seccomp { program: program(profile, Architecture::HERE), observe: profile.observe });
     ops.push(Op::Execute(execution(&plan.program, &plan.arguments, &plan.environment)?));
     Ok(ops)
 }
