@@ -13,7 +13,7 @@ mod time;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Dir, Mode, OFlags, fstat, open, openat, stat};
 
@@ -45,6 +45,7 @@ pub(crate) struct Looking {
 pub(crate) struct Tree {
     proc: Arc<Folder>,
     clock: Clock,
+    looked: Instant,
     beside: Beside,
     closely: Closely,
 }
@@ -60,6 +61,7 @@ impl Tree {
         is_own.then(|| Self {
             proc: Arc::new(Folder(proc)),
             clock: Clock::default(),
+            looked: Instant::now(),
             beside: Beside::new(before, open("tmp")),
             closely: Closely::default(),
         })
@@ -76,7 +78,8 @@ impl Tree {
             }
         }
         let memory = self.memory(&accounts, looking.memory);
-        Spent { cpu: self.clock.count(&accounts), memory }
+        let since = std::mem::replace(&mut self.looked, Instant::now()).elapsed();
+        Spent { cpu: self.clock.count(&accounts, since), memory }
     }
 
     fn memory(&mut self, accounts: &HashMap<u32, Account>, limit: Option<u64>) -> u64 {

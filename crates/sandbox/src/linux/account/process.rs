@@ -26,6 +26,8 @@ impl Folder {
 pub(super) struct Account {
     /// When it started, in ticks: a number can be given again.
     pub(super) start: u64,
+    /// Whether it wanted a processor just then.
+    pub(super) running: bool,
     /// Its own processor time.
     pub(super) own: Duration,
     /// Processor time of the children that it waited for.
@@ -69,7 +71,7 @@ impl Account {
         Some(account)
     }
 
-    /// The 14th to 17th fields are own and waited-for time, in user and kernel mode; the 22nd is the start. They are counted after the
+    /// The third field is the state, the 14th to 17th fields are own and waited-for time, in user and kernel mode; the 22nd is the start. They are counted after the
     /// name in parentheses, which may hold anything.
     fn times(stat: &str) -> Option<Self> {
         let (_, after_name) = stat.rsplit_once(')')?;
@@ -79,6 +81,7 @@ impl Account {
         let ticks = |count: u64| TICK * u32::try_from(count).unwrap_or(u32::MAX);
         Some(Self {
             start: *start,
+            running: after_name.trim_start().starts_with('R'),
             own: ticks(user + system),
             waited_for: ticks(waited_user + waited_system),
             ..Self::default()
@@ -138,6 +141,7 @@ mod tests {
             (account.own.as_millis(), account.waited_for.as_millis(), account.start),
             (150, 450, 4711)
         );
+        assert!(account.running && !Account::times(&stat.replace(" R ", " S ")).unwrap().running);
         assert_eq!(Account::times("7 (x"), None);
         let page = rustix::param::page_size() as u64;
         let sizes = Sizes::read("900 30 12 1 0 33 0").unwrap();
