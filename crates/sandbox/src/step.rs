@@ -59,11 +59,13 @@ pub enum Step {
     Init,
     /// Write down what the command names.
     Record,
+    /// Send the instructions.
+    Instruct,
 }
 
 impl Step {
     /// All steps, by number.
-    const ALL: [Self; 26] = [
+    const ALL: [Self; 27] = [
         Self::Clone,
         Self::ParentDeath,
         Self::Control,
@@ -90,6 +92,7 @@ impl Step {
         Self::Exec,
         Self::Init,
         Self::Record,
+        Self::Instruct,
     ];
 
     pub(crate) fn from_number(number: u32) -> Option<Self> {
@@ -126,6 +129,7 @@ impl std::fmt::Display for Step {
             Self::Exec => "executing the program",
             Self::Init => "starting process 1",
             Self::Record => "recording what the command names",
+            Self::Instruct => "sending the instructions",
         })
     }
 }

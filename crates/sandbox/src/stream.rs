@@ -12,11 +12,22 @@ use crate::adapter::Input;
 #[must_use = "streams do nothing until a sandbox runs a command with them"]
 pub struct Streams<'a> {
     pub(crate) input: Input,
+    pub(crate) input_path: InputPath,
     pub(crate) output: Option<OwnedFd>,
     pub(crate) observer: Option<Observer<'a>>,
     pub(crate) leash: Option<OwnedFd>,
     pub(crate) gate: Option<Opener<'a>>,
     pub(crate) gauge: Option<Arc<AtomicU64>>,
+}
+
+/// How a descriptor becomes a command's input.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum InputPath {
+    /// It is read here and passed on through a pipe of ours.
+    #[default]
+    Copied,
+    /// The command holds it.
+    PastUs,
 }
 
 /// Sockets that were made inside a network namespace. They work there, whoever holds them.
@@ -50,14 +61,23 @@ impl<'a> Streams<'a> {
         self
     }
 
-    /// Lets the command read from this descriptor.
+    /// Lets the command read what comes from this descriptor. It is read here and passed on: the command never holds it. What the
+    /// command does not read stays with the caller, but for what was read ahead of a pipe or a socket that the command reads from.
     pub fn input_from(mut self, descriptor: OwnedFd) -> Self {
         self.input = Input::Descriptor(descriptor);
         self
     }
 
+    /// Lets the command read this pipe itself, past us. It must be made for this command: a command can open the other end of a pipe
+    /// that it holds, and write to whoever reads it too.
+    pub fn input_pipe(mut self, pipe: OwnedFd) -> Self {
+        self.input = Input::Descriptor(pipe);
+        self.input_path = InputPath::PastUs;
+        self
+    }
+
     /// Lets the command write its standard output to this pipe, past us: no limit counts it, and whoever reads the other end
-    /// decides how fast it goes.
+    /// decides how fast it goes. It must be made for this command, which can open the other end too.
     pub fn output_to(mut self, pipe: OwnedFd) -> Self {
         self.output = Some(pipe);
         self

@@ -98,7 +98,7 @@ impl SandboxLauncher {
         let work = move || {
             let mut gate = None;
             let streams =
-                Streams::default().input_from(their_input).output_to(their_output).leash(held).gauge(gauge);
+                Streams::default().input_pipe(their_input).output_to(their_output).leash(held).gauge(gauge);
             let streams = streams.observe(|_, bytes| {
                 errors(bytes);
                 ControlFlow::Continue(())

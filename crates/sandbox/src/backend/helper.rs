@@ -86,7 +86,8 @@ impl Helper<'_> {
             Op::Execute(execution(self.program, &words, &[])?),
         ]);
 
-        let ends = Ends::new(streams.input, streams.output, plan.terminal).map_err(failed)?;
+        let ends =
+            Ends::new((streams.input, streams.input_path), streams.output, plan.terminal).map_err(failed)?;
         let begun = Instant::now();
         let base: Arc<[Op]> = Arc::new([Op::DieWithParent]);
         let set = Launcher::of_process()?.helper(&base)?;

@@ -19,7 +19,7 @@ use crate::linux::account::{Looking, Machine, Spent, Tree, own_peak};
 use crate::linux::budget::{Counting, Watching, divide, exceeded, holds_start};
 use crate::linux::cgroup::Cgroups;
 use crate::linux::ends::Ends;
-use crate::linux::launch::{Launcher, PlanSteps, Started};
+use crate::linux::launch::{Launcher, PlanSteps, Started, late};
 use crate::linux::op::Op;
 use crate::linux::prepare::{User, base_steps, closing_steps, command_steps, plan_steps};
 use crate::linux::record::recording;
@@ -128,7 +128,8 @@ impl Backend for Native {
             closing: closing_steps()?,
             inner: command_steps(plan, profile, &extra)?,
         };
-        let ends = Ends::new(streams.input, streams.output, plan.terminal).map_err(failed)?;
+        let ends =
+            Ends::new((streams.input, streams.input_path), streams.output, plan.terminal).map_err(failed)?;
         let started = coming.wait()?.start(steps, ends.borrowed(), &doors)?;
         drop(doors);
         if let (Network::Gated(_), Some(open)) = (&plan.network, streams.gate) {
@@ -163,6 +164,9 @@ impl Backend for Native {
         }
         if let Some(error) = started.failure() {
             return Err(error);
+        }
+        if watched.is_late {
+            return Err(late());
         }
         drop(started);
         let exceeded = exceeded(&watched, cgroups.as_ref(), &bounds);
@@ -256,6 +260,10 @@ impl Process for Confined {
             Some(refusals) => refusals.answer(),
             None => self.read_control(),
         }
+    }
+
+    fn has_started(&self) -> bool {
+        self.started.is_sealed()
     }
 
     fn spent(&mut self, looking: Looking) -> Option<Spent> {

@@ -2,12 +2,15 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat, major, minor};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use super::feed::Feed;
+use super::source::Source;
 use super::terminal;
 use crate::adapter::Input;
+use crate::stream::InputPath;
 
 /// Both ends of the streams of one command.
 pub(crate) struct Ends {
@@ -25,35 +28,24 @@ pub(crate) struct Ours {
     pub(crate) error: Option<OwnedFd>,
 }
 
-/// What the command reads, as far as it comes from here.
-#[derive(Default)]
-pub(crate) struct Feed {
-    /// Where it is written.
-    pub(crate) to: Option<OwnedFd>,
-    /// What is still to be written.
-    pub(crate) rest: Vec<u8>,
-    /// Where more comes from.
-    pub(crate) from: Option<OwnedFd>,
-    /// What is written when no more comes: to a terminal, the end of what is typed is typed too.
-    pub(crate) end: Option<u8>,
-}
-
-/// What a terminal reads as the end of its input.
-const END_OF_TRANSMISSION: u8 = 4;
-
 impl Ends {
-    pub(crate) fn new(input: Input, output: Option<OwnedFd>, terminal: bool) -> Result<Self, Errno> {
+    /// `input` is what the command reads, and whether the command may hold it itself.
+    pub(crate) fn new(
+        input: (Input, InputPath),
+        output: Option<OwnedFd>,
+        terminal: bool,
+    ) -> Result<Self, Errno> {
         match output {
             // A terminal has one stream for everything.
             Some(_) if terminal => Err(Errno::INVAL),
-            None if terminal => Self::terminal(input),
+            None if terminal => Self::terminal(input.0),
             output => Self::pipes(input, output),
         }
     }
 
-    fn pipes(input: Input, past_us: Option<OwnedFd>) -> Result<Self, Errno> {
+    fn pipes((input, way): (Input, InputPath), past_us: Option<OwnedFd>) -> Result<Self, Errno> {
         let (output, their_output) = match past_us {
-            Some(pipe) => (None, only_written(pipe)?),
+            Some(pipe) => (None, only(pipe, OFlags::WRONLY)?),
             None => {
                 let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
                 (Some(ours), theirs)
@@ -62,11 +54,19 @@ impl Ends {
         let (error, their_error) = pipe_with(PipeFlags::CLOEXEC)?;
         let (their_input, feed) = match input {
             Input::Nothing => (null()?, Feed::default()),
-            Input::Descriptor(descriptor) => Self::handed_over(descriptor)?,
-            Input::Bytes(rest) => {
-                let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
-                fcntl_setfl(&ours, OFlags::NONBLOCK)?;
-                (theirs, Feed { to: Some(ours), rest, from: None, end: None })
+            Input::Descriptor(pipe) if way == InputPath::PastUs => {
+                (only(pipe, OFlags::RDONLY)?, Feed::default())
+            }
+            Input::Descriptor(descriptor) if is_null(&descriptor)? => (null()?, Feed::default()),
+            Input::Descriptor(descriptor) => {
+                let source = Source::new(descriptor)?;
+                let (theirs, ours) = input_pipe()?;
+                let feed = Feed::of_source(source, ours, &theirs)?;
+                (theirs, feed)
+            }
+            Input::Bytes(bytes) => {
+                let (theirs, ours) = input_pipe()?;
+                (theirs, Feed::of_bytes(bytes, ours))
             }
         };
         for end in output.iter().chain([&error]) {
@@ -76,21 +76,6 @@ impl Ends {
         Ok(Self { theirs: [their_input, their_output, their_error], ours })
     }
 
-    /// A pipe that can only be read is given as it is. Anything else is more than its content: a file can be changed
-    /// through its descriptor, a folder leads to others, a socket carries descriptors. That is read here and passed on.
-    fn handed_over(descriptor: OwnedFd) -> Result<(OwnedFd, Feed), Errno> {
-        let kind = FileType::from_raw_mode(fstat(&descriptor)?.st_mode);
-        let read_only = fcntl_getfl(&descriptor)? & OFlags::RWMODE == OFlags::RDONLY;
-        match kind {
-            FileType::Fifo if read_only => return Ok((descriptor, Feed::default())),
-            FileType::Directory => return Err(Errno::ISDIR),
-            _ => {}
-        }
-        let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
-        fcntl_setfl(&ours, OFlags::NONBLOCK)?;
-        Ok((theirs, Feed { to: Some(ours), rest: Vec::new(), from: Some(descriptor), end: None }))
-    }
-
     fn terminal(input: Input) -> Result<Self, Errno> {
         let (rest, from) = match input {
             Input::Nothing => (Vec::new(), None),
@@ -98,9 +83,10 @@ impl Ends {
             Input::Descriptor(descriptor) => (Vec::new(), Some(descriptor)),
         };
         let (ours, theirs) = terminal::pair(from.as_ref())?;
+        let from = from.map(Source::new).transpose()?;
         fcntl_setfl(&ours, OFlags::NONBLOCK | OFlags::RDWR)?;
         let again = |descriptor: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(descriptor, 3);
-        let feed = Feed { to: Some(again(&ours)?), rest, from, end: Some(END_OF_TRANSMISSION) };
+        let feed = Feed::of_terminal(rest, from, again(&ours)?);
         let theirs = [again(&theirs)?, again(&theirs)?, theirs];
         Ok(Self { theirs, ours: Ours { input: feed, output: Some(ours), error: None } })
     }
@@ -115,11 +101,25 @@ impl Ends {
     }
 }
 
-/// Anything but a pipe that can only be written to is more than a place for output.
-fn only_written(pipe: OwnedFd) -> Result<OwnedFd, Errno> {
+/// A pipe for input: the command's end, and ours, which does not wait.
+fn input_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
+    let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+    fcntl_setfl(&ours, OFlags::NONBLOCK)?;
+    Ok((theirs, ours))
+}
+
+/// Anything but a pipe that can only be read, or only be written to, is more than a stream.
+fn only(pipe: OwnedFd, mode: OFlags) -> Result<OwnedFd, Errno> {
     let kind = FileType::from_raw_mode(fstat(&pipe)?.st_mode);
-    let write_only = fcntl_getfl(&pipe)? & OFlags::RWMODE == OFlags::WRONLY;
-    if kind == FileType::Fifo && write_only { Ok(pipe) } else { Err(Errno::INVAL) }
+    let found = fcntl_getfl(&pipe)? & OFlags::RWMODE;
+    if kind == FileType::Fifo && found == mode { Ok(pipe) } else { Err(Errno::INVAL) }
+}
+
+/// Whether nothing will ever come.
+fn is_null(descriptor: &OwnedFd) -> Result<bool, Errno> {
+    let found = fstat(descriptor)?;
+    let device = (major(found.st_rdev), minor(found.st_rdev));
+    Ok(FileType::from_raw_mode(found.st_mode) == FileType::CharacterDevice && device == (1, 3))
 }
 
 fn null() -> Result<OwnedFd, Errno> {

@@ -7,14 +7,17 @@ use std::collections::VecDeque;
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, sendmsg, socketpair,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, send, sendmsg, socketpair,
 };
+use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
 
 use super::op::Op;
 use super::prepare::about;
@@ -28,6 +31,9 @@ pub(crate) struct Set {
     prepared: Prepared,
     control: OwnedFd,
     base: Arc<[Op]>,
+    namespaces: u64,
+    /// Whether it has its descriptors already.
+    inherits: bool,
     /// Its mount namespace. While it is held, the end of the last process need not wait for every mount to be undone.
     mounts: Option<OwnedFd>,
 }
@@ -56,14 +62,14 @@ const NAMESPACES: u64 = (libc::CLONE_NEWUSER
 
 impl Set {
     /// Clones on the calling thread, which must outlive the set.
-    fn new(base: &Arc<[Op]>, namespaces: u64) -> Result<Self, SandboxError> {
+    fn new(base: &Arc<[Op]>, namespaces: u64, inherited: &[OwnedFd]) -> Result<Self, SandboxError> {
         let failed = |step| move |errno: Errno| SandboxError::Step { step, path: None, error: errno.into() };
         let init = init_program().map_err(failed(Step::Init))?;
         let (control, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .map_err(failed(Step::Control))?;
-        let prepared =
-            enter(namespaces, Arc::clone(base), theirs.as_fd(), init.as_fd()).map_err(failed(Step::Clone))?;
+        let prepared = enter(namespaces, Arc::clone(base), (theirs.as_fd(), init.as_fd()), inherited)
+            .map_err(failed(Step::Clone))?;
         // `theirs` is closed here: the clone copied our table of descriptors before it returned.
         let path = format!("/proc/{}/ns/mnt", prepared.pid());
         let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
@@ -73,7 +79,8 @@ impl Set {
         } else {
             rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()
         };
-        Ok(Self { prepared, control, base: Arc::clone(base), mounts })
+        let inherits = !inherited.is_empty();
+        Ok(Self { prepared, control, base: Arc::clone(base), namespaces, inherits, mounts })
     }
 
     /// Returns the number of its first process, outside.
@@ -88,11 +95,8 @@ impl Set {
         streams: [BorrowedFd<'_>; 3],
         doors: &[OwnedFd],
     ) -> Result<Started, SandboxError> {
-        match self.instruct(&steps, streams, doors) {
-            Ok(()) => Ok(Started { set: self, steps }),
-            // It ended before it was told anything.
-            Err(_) => Err(self.failed(&steps)),
-        }
+        let set = self.told(&steps, streams, doors)?;
+        Ok(Started { set, steps })
     }
 
     /// Sends steps of which the last executes a program, and waits until it has.
@@ -103,13 +107,39 @@ impl Set {
         others: &[OwnedFd],
     ) -> Result<Started, SandboxError> {
         let steps = PlanSteps { outer, closing: Vec::new(), inner: Vec::new() };
-        let told = self.instruct(&steps, streams, others).and_then(|()| closed(&self.control));
+        let set = self.told(&steps, streams, others)?;
         // The control socket closes when the program is executed; and when a step failed, which then was written down.
-        if told.is_ok() && self.prepared.failure().is_none() {
-            Ok(Started { set: self, steps })
-        } else {
-            Err(self.failed(&steps))
+        match closed(&set.control) {
+            Ok(()) if set.prepared.failure().is_none() => Ok(Started { set, steps }),
+            Err(Errno::TIMEDOUT) => Err(late()),
+            Ok(()) | Err(_) => Err(set.failed(&steps)),
         }
+    }
+
+    /// Sends the instructions. Descriptors are counted for the user while they are on their way, together with those of everything else
+    /// that the user runs; where that is too many, another set takes the place of this one and inherits them.
+    fn told(
+        self,
+        steps: &PlanSteps,
+        streams: [BorrowedFd<'_>; 3],
+        others: &[OwnedFd],
+    ) -> Result<Self, SandboxError> {
+        let cannot =
+            |errno: Errno| SandboxError::Step { step: Step::Instruct, path: None, error: errno.into() };
+        match self.instruct(steps, streams, others) {
+            Ok(()) => return Ok(self),
+            Err(Errno::TOOMANYREFS) if !self.inherits => {}
+            // It ended before it was told anything.
+            Err(Errno::PIPE | Errno::CONNRESET) => return Err(self.failed(steps)),
+            Err(errno) => return Err(cannot(errno)),
+        }
+        let again =
+            |descriptor: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(descriptor, 3).map_err(cannot);
+        let all = streams.into_iter().chain(others.iter().map(AsFd::as_fd)).map(again);
+        let launcher = Launcher::of_process()?;
+        let set = launcher.clone_set(&self.base, self.namespaces, all.collect::<Result<_, _>>()?)?;
+        drop(self);
+        Coming::Awaited(set).wait()?.told(steps, streams, others)
     }
 
     fn instruct(
@@ -118,12 +148,15 @@ impl Set {
         streams: [BorrowedFd<'_>; 3],
         others: &[OwnedFd],
     ) -> Result<(), Errno> {
-        let mut descriptors = streams.to_vec();
-        descriptors.extend(others.iter().map(AsFd::as_fd));
+        let mut descriptors = Vec::new();
+        if !self.inherits {
+            descriptors.extend(streams);
+            descriptors.extend(others.iter().map(AsFd::as_fd));
+        }
         let message = Instructions::new(&steps.outer, &steps.closing, &steps.inner).to_bytes();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_RECEIVED))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+        if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
             return Err(Errno::TOOBIG);
         }
         sendmsg(&self.control, &[IoSlice::new(&message)], &mut ancillary, SendFlags::NOSIGNAL)?;
@@ -132,10 +165,9 @@ impl Set {
 
     /// Waits for the end of a clone that failed, and says where it failed.
     fn failed(&self, steps: &PlanSteps) -> SandboxError {
-        let _ended = rustix::process::waitid(
-            rustix::process::WaitId::PidFd(self.prepared.pidfd()),
-            rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT,
-        );
+        if wait_for(self.prepared.pidfd()).is_err() {
+            return late();
+        }
         self.failure(steps).unwrap_or_else(|| {
             let error = std::io::Error::other("the first process ended without saying why");
             SandboxError::Step { step: Step::Control, path: None, error }
@@ -158,9 +190,38 @@ impl Set {
     }
 }
 
+/// No start waits longer than this for one of its own processes.
+pub(crate) const LONGEST_START: Duration = Duration::from_secs(30);
+
+/// Waits until a descriptor has something to tell.
+fn wait_for(descriptor: BorrowedFd<'_>) -> Result<(), Errno> {
+    let deadline = Instant::now() + LONGEST_START;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        match poll(&mut [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)], Some(&left)) {
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+            Ok(0) => return Err(Errno::TIMEDOUT),
+            Ok(_) => return Ok(()),
+        }
+    }
+}
+
+/// A start that took too long.
+pub(crate) fn late() -> SandboxError {
+    let why = format!("the sandbox did not start within {} s", LONGEST_START.as_secs());
+    SandboxError::Step {
+        step: Step::Instruct,
+        path: None,
+        error: std::io::Error::new(std::io::ErrorKind::TimedOut, why),
+    }
+}
+
 /// Waits until nobody holds the other end of the control socket.
 fn closed(control: &OwnedFd) -> Result<(), Errno> {
     loop {
+        wait_for(control.as_fd())?;
         match recv(control, &mut [0; 16], RecvFlags::empty()) {
             Err(Errno::INTR) => {}
             Err(errno) => return Err(errno),
@@ -189,11 +250,12 @@ impl Started {
 
     /// Waits for descriptors, at least so many, that come with this word.
     fn receive(&self, expected: [u8; 8], least: usize) -> Result<Vec<OwnedFd>, SandboxError> {
-        let mut word = [0; 8];
+        wait_for(self.set.control.as_fd()).map_err(|_| late())?;
+        let mut message = [0; 8 + 4 * MOST_SENT];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_SENT))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let received = loop {
-            let mut vector = [IoSliceMut::new(&mut word)];
+            let mut vector = [IoSliceMut::new(&mut message)];
             match recvmsg(&self.set.control, &mut vector, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
                 Err(Errno::INTR) => {}
                 received => break received,
@@ -205,11 +267,40 @@ impl Started {
                 descriptors.extend(sent);
             }
         }
+        let length = received.as_ref().map_or(0, |received| received.bytes);
+        let (word, numbers) = message.get(..length).unwrap_or_default().split_at(length.min(8));
+        if word == expected && descriptors.is_empty() {
+            descriptors = self.fetch(numbers);
+        }
         match received {
             Ok(_) if word == expected && descriptors.len() >= least => Ok(descriptors),
             // It ended before it could.
             Ok(_) | Err(_) => Err(self.set.failed(&self.steps)),
         }
+    }
+
+    /// Fetches descriptors of process 1, which waits for it, by their numbers.
+    fn fetch(&self, numbers: &[u8]) -> Vec<OwnedFd> {
+        let (numbers, _) = numbers.as_chunks::<4>();
+        let fetched: Option<Vec<OwnedFd>> = numbers
+            .iter()
+            .map(|number| {
+                pidfd_getfd(self.set.prepared.pidfd(), i32::from_ne_bytes(*number), PidfdGetfdFlags::empty())
+                    .ok()
+            })
+            .collect();
+        if fetched.is_some() {
+            // When it is gone, its end is found out later.
+            let _told = send(&self.set.control, b"fetched!", SendFlags::NOSIGNAL);
+        } else {
+            let _told = rustix::net::shutdown(&self.set.control, rustix::net::Shutdown::Write);
+        }
+        fetched.unwrap_or_default()
+    }
+
+    /// Whether everything is done but the command's own start.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.set.prepared.is_sealed()
     }
 
     /// Takes the mount namespace, to be ended later.
@@ -259,7 +350,7 @@ struct Sets {
 }
 
 enum Job {
-    Clone(Arc<[Op]>, u64, SyncSender<Result<Set, SandboxError>>),
+    Clone(Arc<[Op]>, u64, Vec<OwnedFd>, SyncSender<Result<Set, SandboxError>>),
     Bury(OwnedFd),
     Refill,
 }
@@ -307,7 +398,7 @@ impl Launcher {
 
     /// Begins to make a set for the next sandbox with this base.
     pub(crate) fn begin(&self, base: &Arc<[Op]>) -> Result<(), SandboxError> {
-        let answer = self.clone_set(base, NAMESPACES)?;
+        let answer = self.clone_set(base, NAMESPACES, Vec::new())?;
         *self.early.lock().unwrap_or_else(PoisonError::into_inner) = Some((Arc::clone(base), answer));
         Ok(())
     }
@@ -343,18 +434,23 @@ impl Launcher {
         let early = self.early.lock().unwrap_or_else(PoisonError::into_inner).take();
         match early {
             Some((known, answer)) if Arc::ptr_eq(&known, base) => Ok(Coming::Awaited(answer)),
-            _ => self.clone_set(base, NAMESPACES).map(Coming::Awaited),
+            _ => self.clone_set(base, NAMESPACES, Vec::new()).map(Coming::Awaited),
         }
     }
 
     /// Has a process made that stays in the namespaces of this one, to become a helper program.
     pub(crate) fn helper(&self, base: &Arc<[Op]>) -> Result<Set, SandboxError> {
-        self.clone_set(base, 0).map(Coming::Awaited)?.wait()
+        self.clone_set(base, 0, Vec::new()).map(Coming::Awaited)?.wait()
     }
 
-    fn clone_set(&self, base: &Arc<[Op]>, namespaces: u64) -> Result<Answer, SandboxError> {
+    fn clone_set(
+        &self,
+        base: &Arc<[Op]>,
+        namespaces: u64,
+        inherited: Vec<OwnedFd>,
+    ) -> Result<Answer, SandboxError> {
         let (answer, answered) = sync_channel(1);
-        self.jobs.send(Job::Clone(Arc::clone(base), namespaces, answer)).map_err(|_| gone())?;
+        self.jobs.send(Job::Clone(Arc::clone(base), namespaces, inherited, answer)).map_err(|_| gone())?;
         Ok(answered)
     }
 }
@@ -370,7 +466,11 @@ impl Coming {
     pub(crate) fn wait(self) -> Result<Set, SandboxError> {
         match self {
             Self::Here(set) => Ok(set),
-            Self::Awaited(answered) => answered.recv().map_err(|_| gone())?,
+            Self::Awaited(answered) => match answered.recv_timeout(LONGEST_START) {
+                Ok(set) => set,
+                Err(RecvTimeoutError::Timeout) => Err(late()),
+                Err(RecvTimeoutError::Disconnected) => Err(gone()),
+            },
         }
     }
 }
@@ -384,7 +484,9 @@ fn work(inbox: &Receiver<Job>, ready: &Ready) {
     while let Ok(job) = inbox.recv() {
         match job {
             // Whoever asked and is gone drops the set with the answer.
-            Job::Clone(base, namespaces, answer) => drop(answer.send(Set::new(&base, namespaces))),
+            Job::Clone(base, namespaces, inherited, answer) => {
+                drop(answer.send(Set::new(&base, namespaces, &inherited)));
+            }
             Job::Bury(remains) => drop(remains),
             Job::Refill => refill(ready),
         }
@@ -399,7 +501,7 @@ fn refill(ready: &Ready) {
             return;
         };
         drop(sets);
-        let made = Set::new(&base, NAMESPACES);
+        let made = Set::new(&base, NAMESPACES, &[]);
         let mut sets = lock(&ready.sets);
         match made {
             Ok(set) => sets.waiting.push_back(set),

@@ -18,6 +18,8 @@ pub(crate) enum Op {
     DieWithParent,
     /// Opens an existing file, writes to it, closes it.
     WriteTo { step: Step, path: CString, bytes: Vec<u8> },
+    /// Writes a setting of the new namespaces, where the kernel has it and lets it be written.
+    Setting { path: CString, bytes: Vec<u8> },
     /// `mount(NULL, "/", NULL, flags)`: no mount of ours is seen outside, none from outside after now.
     PrivateMounts,
     /// Mounts a tmpfs over a directory.
@@ -41,7 +43,7 @@ pub(crate) enum Op {
         identity: Option<Identity>,
         recursive: bool,
     },
-    /// Mounts a fresh `/proc`, read-only.
+    /// Mounts a fresh `/proc`, read-only, with processes and little else.
     Proc { at: CString },
     /// `umount2(path, MNT_DETACH)`, then `rmdir`
     Detach { path: CString },

@@ -56,12 +56,22 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
         write_to("/proc/self/setgroups", "deny".into())?,
         write_to("/proc/self/uid_map", format!("{} {} 1", user.inside.0, user.outside.0))?,
         write_to("/proc/self/gid_map", format!("{} {} 1", user.inside.1, user.outside.1))?,
+    ];
+    // A quarter of what the user has: what is watched here is counted there too.
+    for name in ["instances", "watches"] {
+        let most = std::fs::read_to_string(format!("/proc/sys/fs/inotify/max_user_{name}")).ok();
+        if let Some(most) = most.and_then(|most| most.trim().parse::<u32>().ok()) {
+            let path = text_of(&format!("/proc/sys/user/max_inotify_{name}"))?;
+            ops.push(Op::Setting { path, bytes: (most / 4).to_string().into_bytes() });
+        }
+    }
+    ops.extend([
         Op::PrivateMounts,
         tmpfs(Step::Root, ground, "mode=755,size=4m,nr_inodes=4096")?,
         Op::ChangeDirectory { step: Step::Root, to: text_of(ground)? },
         Op::MakeDirectory { path: text_of(".old")?, mode: 0o700 },
         Op::PivotRoot { old: text_of(".old")? },
-    ];
+    ]);
     ops.push(Op::MakeFile { path: text_of(HIDDEN_FILE)?, mode: 0, content: Vec::new() });
     ops.push(Op::MakeDirectory { path: text_of(HIDDEN_FOLDER)?, mode: 0 });
     for entry in base {
@@ -121,11 +131,11 @@ pub(crate) fn command_steps(
             .map(|limit| Op::Limit { resource: resource(limit.resource), value: limit.value }),
     );
     ops.push(Op::Signals);
-    ops.push(Op::Seccomp { program: program(profile, Architecture::HERE), observe: profile.observe });
     if plan.recorded {
-        // Last, so that the first call that is told of is the command's own start.
+        // Before the other, which lets no filter be added. Nothing that follows is told of but the command's own start.
         ops.push(Op::Seccomp { program: watching(Architecture::HERE), observe: true });
     }
+    ops.push(Op::Seccomp { program: program(profile, Architecture::HERE), observe: profile.observe });
     ops.push(Op::Execute(execution(&plan.program, &plan.arguments, &plan.environment)?));
     Ok(ops)
 }
@@ -253,7 +263,18 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: Option<User>) -> Result<(), Sandb
                 recursive: false,
             });
         }
-        Entry::Proc => ops.push(Op::Proc { at: path }),
+        Entry::Proc => {
+            ops.push(Op::Proc { at: path });
+            // It is another number for every start of the machine, and the same for all who run on it.
+            ops.push(Op::Bind {
+                may_be_gone: true,
+                source: text_of(HIDDEN_FILE)?,
+                target: text_of("/proc/sys/kernel/random/boot_id")?,
+                attributes: NOSUID | NODEV | RDONLY | NOEXEC,
+                identity: None,
+                recursive: false,
+            });
+        }
         Entry::Scratch { bytes, .. } => {
             let inodes = (bytes / 1024).clamp(1024, 1 << 20);
             ops.push(tmpfs(

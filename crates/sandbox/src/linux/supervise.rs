@@ -14,7 +14,8 @@ use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::account::{Looking, Spent};
-use super::ends::{Feed, Ours};
+use super::ends::Ours;
+use super::launch::LONGEST_START;
 use crate::limit::{Enforcer, LimitName};
 use crate::plan::Plan;
 use crate::report::{Capture, Ending, Keep, Usage};
@@ -32,6 +33,10 @@ pub(crate) trait Process {
     }
     /// Takes what it tells.
     fn listen(&mut self) {}
+    /// Whether the command itself is about to run, or runs.
+    fn has_started(&self) -> bool {
+        true
+    }
     /// Returns what the whole tree has used so far, where that can be seen.
     fn spent(&mut self, looking: Looking) -> Option<Spent>;
 }
@@ -44,6 +49,8 @@ pub(crate) struct Watched {
     pub(crate) stderr: Capture,
     pub(crate) out_of_cpu: bool,
     pub(crate) out_of_memory: bool,
+    /// It was killed because it had not begun to run.
+    pub(crate) is_late: bool,
 }
 
 /// Bounds of watching.
@@ -119,13 +126,15 @@ pub(crate) fn watch(
 ) -> Result<Watched, Errno> {
     let started = Instant::now();
     // Whoever takes the output may keep us waiting; the deadline does not wait.
+    let keeps_waiting = observer.is_some() || streams.input.may_wait();
     let _watchdog =
-        observer.as_ref().and(bounds.deadline).map(|deadline| Watchdog::new(process.pidfd(), deadline));
+        bounds.deadline.filter(|_| keeps_waiting).map(|deadline| Watchdog::new(process.pidfd(), deadline));
     let Ours { mut input, mut output, mut error } = streams;
     let mut captures = [(Capture::default(), 0), (Capture::default(), 0)];
     let keep = if observer.is_some() { Keep::No } else { Keep::Yes };
     let (mut timed_out, mut over, mut cut) = (false, false, false);
-    let (mut out_of_cpu, mut out_of_memory) = (false, false);
+    let (mut out_of_cpu, mut out_of_memory, mut is_late) = (false, false, false);
+    let mut latest_start = Some(started + LONGEST_START);
     let mut next_look = bounds.pause(Spent::default()).map(|pause| started + pause);
     let mut buffer = vec![0; 64 << 10];
 
@@ -136,6 +145,13 @@ pub(crate) fn watch(
         if !timed_out && bounds.deadline.is_some_and(|deadline| now >= deadline) {
             timed_out = true;
             kill(process);
+        }
+        if latest_start.is_some_and(|latest| now >= latest) {
+            latest_start = None;
+            is_late = !over && !process.has_started();
+            if is_late {
+                kill(process);
+            }
         }
         if !over && next_look.is_some_and(|look| now >= look) {
             let spent = process.spent(bounds.looking()).unwrap_or_default();
@@ -152,7 +168,12 @@ pub(crate) fn watch(
         }
         let deadline = bounds.deadline.filter(|_| !timed_out);
         let look = next_look.filter(|_| !over);
-        let wait = deadline.into_iter().chain(look).min().map(|next| next.saturating_duration_since(now));
+        let wait = deadline
+            .into_iter()
+            .chain(look)
+            .chain(latest_start)
+            .min()
+            .map(|next| next.saturating_duration_since(now));
 
         let mut polled: Vec<(Source, PollFd<'_>)> = Vec::with_capacity(4);
         if !over {
@@ -207,13 +228,14 @@ pub(crate) fn watch(
             }
         }
     }
+    input.settle(&mut buffer);
     let (ending, mut usage) = process.ending();
     usage.wall = started.elapsed();
     let [(stdout, _), (stderr, _)] = captures;
     let by_watchdog = ending == Ending::Signalled(libc::SIGKILL)
         && bounds.deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let ending = if timed_out || by_watchdog { Ending::TimedOut } else { ending };
-    Ok(Watched { ending, usage, stdout, stderr, out_of_cpu, out_of_memory })
+    Ok(Watched { ending, usage, stdout, stderr, out_of_cpu, out_of_memory, is_late })
 }
 
 #[derive(Clone, Copy)]
@@ -269,45 +291,6 @@ impl Drop for Watchdog {
 fn kill(process: &dyn Process) {
     // Fails only when it is already over.
     let _sent = pidfd_send_signal(process.pidfd(), Signal::KILL);
-}
-
-impl Feed {
-    /// Returns what is waited for: room for what is left, or more of it.
-    fn wants(&self) -> Option<(&OwnedFd, PollFlags)> {
-        if self.rest.is_empty() {
-            self.from.as_ref().map(|from| (from, PollFlags::IN))
-        } else {
-            self.to.as_ref().map(|to| (to, PollFlags::OUT))
-        }
-    }
-
-    /// Writes what there is room for, or reads more. A pipe is closed when all is written or nobody reads it.
-    fn go_on(&mut self, buffer: &mut [u8]) {
-        if self.rest.is_empty() {
-            match self.from.as_ref().map(|from| rustix::io::read(from, &mut *buffer)) {
-                Some(Ok(length @ 1..)) => {
-                    self.rest.extend_from_slice(buffer.get(..length).unwrap_or_default());
-                }
-                Some(Err(Errno::AGAIN | Errno::INTR)) => return,
-                Some(Ok(_)) => {
-                    self.rest.extend(self.end);
-                    self.from = None;
-                }
-                Some(Err(_)) | None => self.from = None,
-            }
-        }
-        match self.to.as_ref().map(|to| rustix::io::write(to, &self.rest)) {
-            Some(Ok(written)) => drop(self.rest.drain(..written)),
-            Some(Err(Errno::AGAIN | Errno::INTR)) => return,
-            Some(Err(_)) | None => {
-                self.rest.clear();
-                self.from = None;
-            }
-        }
-        if self.rest.is_empty() && self.from.is_none() {
-            self.to = None;
-        }
-    }
 }
 
 /// Reads what there is, but for a while only: there is more to look after. Returns whether more may come.

@@ -69,6 +69,12 @@ enum Verdict {
 enum Check {
     /// No namespace flag in the first argument.
     CloneFlags,
+    /// Setting the limit of core files, the first argument's resource, does nothing.
+    CoreLimit,
+    /// The same, where the resource is the second argument and the third says whether anything is set.
+    CoreLimitOf,
+    /// No lease on a file, no signal of a folder's changes, no larger pipe.
+    FileControl,
     /// No set-uid or set-gid bit in the argument of this number.
     FileMode(u8),
     /// No ioctl that types into or rewires a terminal.
@@ -79,16 +85,24 @@ enum Check {
     OpenMode(u8),
     /// Only the ordinary personality.
     Personality,
+    /// No filter of system calls.
+    ProcessControl,
     /// Only families of sockets that a network namespace confines.
     Socket,
+    /// No program for the kernel to run on what a socket receives.
+    SocketOption,
     /// Only pairs of Unix sockets that reach nothing but each other.
     SocketPair,
     /// Memory that outlives a process or belongs to none: only where a control group counts it.
     UncountedMemory,
 }
 
+/// Nothing is done, and no error is told.
+const NO_ERROR: u16 = 0;
 const EPERM: u16 = 1;
 const EACCES: u16 = 13;
+const EINVAL: u16 = 22;
 const ENOSYS: u16 = 38;
+const ENOPROTOOPT: u16 = 92;
 const EPROTONOSUPPORT: u16 = 93;
 const EAFNOSUPPORT: u16 = 97;

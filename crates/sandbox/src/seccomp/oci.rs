@@ -9,11 +9,14 @@ use serde::Serialize;
 
 use super::name::ALLOWED;
 use super::program::{
-    AF_INET, AF_INET6, AF_UNIX, MFD_NOEXEC_SEAL, NAMESPACES, OPEN_MAKES_FILES, PROTOCOLS, SET_ID_BITS,
-    SOCK_RAW, SOCK_SEQPACKET, SOCK_STREAM, SOCKET_TYPE, TERMINAL_REQUESTS,
+    AF_INET, AF_INET6, AF_UNIX, CORE, FILE_CONTROLS, MFD_NOEXEC_SEAL, NAMESPACES, OPEN_MAKES_FILES,
+    PR_SET_SECCOMP, PROTOCOLS, SET_ID_BITS, SOCK_RAW, SOCK_SEQPACKET, SOCK_STREAM, SOCKET_FILTERS,
+    SOCKET_TYPE, SOL_SOCKET, TERMINAL_REQUESTS,
 };
 use super::table::LINES;
-use super::{Architecture, Check, EACCES, EAFNOSUPPORT, ENOSYS, EPERM, Profile, Verdict};
+use super::{
+    Architecture, Check, EACCES, EAFNOSUPPORT, EINVAL, ENOPROTOOPT, ENOSYS, EPERM, NO_ERROR, Profile, Verdict,
+};
 
 /// Renders a profile as container engines take it, in JSON. Observing is not part of it: an engine tells nobody.
 pub fn oci_seccomp(profile: Profile, architecture: Architecture) -> String {
@@ -110,11 +113,16 @@ fn judge(check: Check, profile: Profile) -> Vec<Rule> {
     match check {
         Check::CloneFlags => unless_any(&[], 0, NAMESPACES),
         Check::FileMode(index) => unless_any(&[], index, SET_ID_BITS),
-        Check::Ioctl => {
-            let refused = TERMINAL_REQUESTS.map(|request| refuse(EPERM, &[equal(1, request)]));
-            let others = all_but(1, &TERMINAL_REQUESTS).into_iter().map(|rest| allow(&[rest]));
-            refused.into_iter().chain(others).collect()
+        Check::CoreLimit => unless_one(&[], 0, &[CORE], NO_ERROR),
+        Check::CoreLimitOf => {
+            let (core, none) =
+                (equal(1, CORE), Condition { index: 2, value: 0, second: 0, op: "SCMP_CMP_EQ" });
+            let mut rules: Vec<Rule> = all_but(1, &[CORE]).into_iter().map(|rest| allow(&[rest])).collect();
+            rules.extend([allow(&[core, none]), refuse(NO_ERROR, &[core, Condition::above(2, 0)])]);
+            rules
         }
+        Check::FileControl => unless_one(&[], 1, &FILE_CONTROLS, EPERM),
+        Check::Ioctl => unless_one(&[], 1, &TERMINAL_REQUESTS, EPERM),
         Check::MemoryFile if !profile.counted_memory => Vec::new(),
         Check::MemoryFile => {
             let seal = u64::from(MFD_NOEXEC_SEAL);
@@ -133,7 +141,12 @@ fn judge(check: Check, profile: Profile) -> Vec<Rule> {
             let refused = all_but(0, &usual).into_iter().map(|rest| refuse(EPERM, &[rest]));
             usual.into_iter().map(|value| allow(&[equal(0, value)])).chain(refused).collect()
         }
+        Check::ProcessControl => unless_one(&[], 0, &[PR_SET_SECCOMP], EINVAL),
         Check::Socket => socket(profile),
+        Check::SocketOption => {
+            let others = all_but(1, &[SOL_SOCKET]).into_iter().map(|rest| allow(&[rest]));
+            others.chain(unless_one(&[equal(1, SOL_SOCKET)], 2, &SOCKET_FILTERS, ENOPROTOOPT)).collect()
+        }
         Check::SocketPair => {
             let kinds = [SOCK_STREAM, SOCK_SEQPACKET];
             let other = all_but(0, &[AF_UNIX]).into_iter().map(|rest| refuse(EAFNOSUPPORT, &[rest]));
@@ -170,6 +183,13 @@ fn equal(index: u8, value: u32) -> Condition {
 
 fn of_kind(kind: u32) -> Condition {
     Condition::masked(1, SOCKET_TYPE.into(), kind.into())
+}
+
+/// Allows when an argument is none of the values, and refuses each of them.
+fn unless_one(given: &[Condition], index: u8, values: &[u32], errno: u16) -> Vec<Rule> {
+    let with = |condition| given.iter().copied().chain([condition]).collect::<Vec<_>>();
+    let refused = values.iter().map(|value| refuse(errno, &with(equal(index, *value))));
+    refused.chain(all_but(index, values).into_iter().map(|rest| allow(&with(rest)))).collect()
 }
 
 /// Allows when no bit of the mask is set, and refuses when any is.

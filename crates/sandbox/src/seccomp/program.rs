@@ -1,7 +1,10 @@
 //! From the table to the instructions of the kernel's classic BPF.
 
 use super::table::{LAST, LINES};
-use super::{Architecture, Check, EACCES, EAFNOSUPPORT, ENOSYS, EPERM, EPROTONOSUPPORT, Profile, Verdict};
+use super::{
+    Architecture, Check, EACCES, EAFNOSUPPORT, EINVAL, ENOPROTOOPT, ENOSYS, EPERM, EPROTONOSUPPORT, NO_ERROR,
+    Profile, Verdict,
+};
 
 /// One instruction (`struct sock_filter`).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -37,6 +40,16 @@ pub(super) const OPEN_MAKES_FILES: u32 = 0o20_000_100;
 pub(super) const MFD_NOEXEC_SEAL: u32 = 8;
 /// `TIOCSTI`, `TIOCLINUX`, `TIOCCONS`, `TIOCSETD`.
 pub(super) const TERMINAL_REQUESTS: [u32; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
+/// `F_SETSIG`, `F_SETLEASE`, `F_NOTIFY`, `F_SETPIPE_SZ`. A lease on a file keeps whoever opens it waiting, outside too; how large the
+/// pipes of a user are together is counted for all that the user runs.
+pub(super) const FILE_CONTROLS: [u32; 4] = [10, 1024, 1026, 1031];
+pub(super) const PR_SET_SECCOMP: u32 = 22;
+pub(super) const SOL_SOCKET: u32 = 1;
+/// `SO_ATTACH_FILTER`, `SO_ATTACH_BPF`, `SO_ATTACH_REUSEPORT_CBPF`, `SO_ATTACH_REUSEPORT_EBPF`.
+pub(super) const SOCKET_FILTERS: [u32; 4] = [26, 50, 51, 52];
+/// `RLIMIT_CORE`. It is 1, at which the kernel starts no handler of the machine; at 0 it would. Programs that set it to 0, and give up
+/// when they cannot, are told that they have.
+pub(super) const CORE: u32 = 4;
 pub(super) const AF_UNIX: u32 = 1;
 pub(super) const AF_INET: u32 = 2;
 pub(super) const AF_INET6: u32 = 10;
@@ -197,7 +210,10 @@ fn run(program: &[Instruction], audit: u32, number: u32, arguments: [u64; 6]) ->
                 accumulator = match instruction.value {
                     NUMBER_AT => number,
                     ARCHITECTURE_AT => audit,
-                    place => *arguments.get((place as usize).checked_sub(16)? / 8)? as u32,
+                    place => {
+                        let place = (place as usize).checked_sub(16)?;
+                        (*arguments.get(place / 8)? >> (place % 8 * 8)) as u32
+                    }
                 }
             }
             AND => accumulator &= instruction.value,
@@ -219,6 +235,26 @@ fn judge(check: Check, profile: Profile) -> Vec<Instruction> {
     match check {
         Check::CloneFlags => {
             vec![load_argument(0), jump_if(JUMP_SET, NAMESPACES, 0, 1), refuse(EPERM), allow()]
+        }
+        Check::CoreLimit => {
+            vec![load_argument(0), jump_if(JUMP_EQUAL, CORE, 0, 1), refuse(NO_ERROR), allow()]
+        }
+        Check::CoreLimitOf => vec![
+            load_argument(1),
+            jump_if(JUMP_EQUAL, CORE, 1, 0),
+            allow(),
+            load_argument(2),
+            jump_if(JUMP_EQUAL, 0, 0, 2),
+            load_upper_half(2),
+            jump_if(JUMP_EQUAL, 0, 1, 0),
+            refuse(NO_ERROR),
+            allow(),
+        ],
+        Check::FileControl => {
+            let mut judged = vec![load_argument(1)];
+            judged.extend(any_of(&FILE_CONTROLS));
+            judged.extend([allow(), refuse(EPERM)]);
+            judged
         }
         Check::FileMode(argument) => {
             vec![load_argument(argument), jump_if(JUMP_SET, SET_ID_BITS, 0, 1), refuse(EPERM), allow()]
@@ -249,7 +285,18 @@ fn judge(check: Check, profile: Profile) -> Vec<Instruction> {
             judged.extend([refuse(EPERM), allow()]);
             judged
         }
+        // As a kernel answers that has no filters.
+        Check::ProcessControl => {
+            vec![load_argument(0), jump_if(JUMP_EQUAL, PR_SET_SECCOMP, 0, 1), refuse(EINVAL), allow()]
+        }
         Check::Socket => socket(profile),
+        Check::SocketOption => {
+            let mut judged =
+                vec![load_argument(1), jump_if(JUMP_EQUAL, SOL_SOCKET, 1, 0), allow(), load_argument(2)];
+            judged.extend(any_of(&SOCKET_FILTERS));
+            judged.extend([allow(), refuse(ENOPROTOOPT)]);
+            judged
+        }
         // A pair of datagram sockets could be sent from one of them to any other socket that has a name.
         Check::SocketPair => {
             let mut judged = vec![
@@ -304,6 +351,10 @@ const fn load_argument(number: u8) -> Instruction {
     load(16 + 8 * number as u32)
 }
 
+const fn load_upper_half(number: u8) -> Instruction {
+    load(16 + 8 * number as u32 + 4)
+}
+
 const fn jump_if(code: u16, value: u32, if_true: u8, if_false: u8) -> Instruction {
     Instruction { code, if_true, if_false, value }
 }
@@ -336,7 +387,7 @@ mod tests {
     fn agrees_with_the_table_for_every_number() {
         for architecture in [Architecture::X86_64, Architecture::Aarch64] {
             let program = program(Profile::default(), architecture);
-            assert!(program.len() < 220, "{}", program.len());
+            assert!(program.len() < 260, "{}", program.len());
             for number in 0..=LAST + 20 {
                 let found = verdict(&program, architecture.audit(), number, [0; 6]);
                 let line = LINES.iter().find(|line| line.number(architecture) == Some(number));
@@ -394,6 +445,32 @@ mod tests {
             ("ioctl",        [0, 0x5412, 0, 0, 0, 0],                           errno(EPERM)),
             ("ioctl",        [0, 0xdead_0000_5412, 0, 0, 0, 0],                 errno(EPERM)),
             ("ioctl",        [0, 0x541c, 0, 0, 0, 0],                           errno(EPERM)),
+            ("fcntl",        [0, 4, 0o4000, 0, 0, 0],                           RET_ALLOW), // F_SETFL
+            ("fcntl",        [0, 1030, 0, 0, 0, 0],                             RET_ALLOW), // F_DUPFD_CLOEXEC
+            ("fcntl",        [0, 38, 0, 0, 0, 0],                               RET_ALLOW), // F_OFD_SETLKW
+            ("fcntl",        [0, 1025, 0, 0, 0, 0],                             RET_ALLOW), // F_GETLEASE
+            ("fcntl",        [0, 1024, 1, 0, 0, 0],                             errno(EPERM)),
+            ("fcntl",        [0, 0xbad_0000_0400, 1, 0, 0, 0],                  errno(EPERM)),
+            ("fcntl",        [0, 1026, 1, 0, 0, 0],                             errno(EPERM)),
+            ("fcntl",        [0, 1031, 1 << 20, 0, 0, 0],                       errno(EPERM)),
+            ("fcntl",        [0, 10, 9, 0, 0, 0],                               errno(EPERM)),
+            ("prctl",        [38, 1, 0, 0, 0, 0],                               RET_ALLOW), // PR_SET_NO_NEW_PRIVS
+            ("prctl",        [21, 0, 0, 0, 0, 0],                               RET_ALLOW), // PR_GET_SECCOMP
+            ("prctl",        [22, 2, 1, 0, 0, 0],                               errno(EINVAL)),
+            ("prctl",        [0x1_0000_0016, 1, 0, 0, 0, 0],                    errno(EINVAL)),
+            ("setsockopt",   [3, 1, 2, 1, 4, 0],                                RET_ALLOW), // SO_REUSEADDR
+            ("setsockopt",   [3, 6, 26, 1, 4, 0],                               RET_ALLOW), // of TCP
+            ("setsockopt",   [3, 1, 26, 1, 16, 0],                              errno(ENOPROTOOPT)),
+            ("setsockopt",   [3, 1, 50, 1, 4, 0],                               errno(ENOPROTOOPT)),
+            ("setsockopt",   [3, 1, 51, 1, 16, 0],                              errno(ENOPROTOOPT)),
+            ("setsockopt",   [3, 1, 0x7_0000_0034, 1, 4, 0],                    errno(ENOPROTOOPT)),
+            ("setrlimit",    [7, 1, 0, 0, 0, 0],                                RET_ALLOW),
+            ("setrlimit",    [4, 1, 0, 0, 0, 0],                                errno(NO_ERROR)),
+            ("prlimit64",    [0, 7, 1, 0, 0, 0],                                RET_ALLOW),
+            ("prlimit64",    [0, 4, 0, 1, 0, 0],                                RET_ALLOW), // only read
+            ("prlimit64",    [0, 4, 1, 0, 0, 0],                                errno(NO_ERROR)),
+            ("prlimit64",    [0, 4, 0x7fff_0000_0000, 0, 0, 0],                 errno(NO_ERROR)),
+            ("prlimit64",    [9, 0x5_0000_0004, 1, 0, 0, 0],                    errno(NO_ERROR)),
             ("memfd_create", [0, 1, 0, 0, 0, 0],                                errno(EACCES)),
             ("memfd_create", [0, 9, 0, 0, 0, 0],                                RET_ALLOW),
             ("personality",  [0xffff_ffff, 0, 0, 0, 0, 0],                      RET_ALLOW),

@@ -19,6 +19,10 @@ pub(super) fn perform(op: &Op) -> Result<(), (Step, isize)> {
             prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize).map_err(at(Step::ParentDeath))
         }
         Op::WriteTo { step, path, bytes } => write_to(path, bytes).map_err(at(*step)),
+        Op::Setting { path, bytes } => {
+            let _set = write_to(path, bytes);
+            Ok(())
+        }
         Op::PrivateMounts => {
             let flags = (libc::MS_REC | libc::MS_PRIVATE) as usize;
             kernel(libc::SYS_mount, &[0, address(c"/"), 0, flags, 0])
@@ -201,29 +205,68 @@ fn attach(
         .map_err(failed)
 }
 
+/// What is there of `/proc` besides processes: what programs ask of the machine they run on. Everything else tells of the host, as its
+/// kernel's command line and symbols, its disks and devices.
+const SHOWN_OF_PROC: [&CStr; 11] = [
+    c"cgroups",
+    c"cpuinfo",
+    c"filesystems",
+    c"loadavg",
+    c"meminfo",
+    c"mounts",
+    c"net",
+    c"stat",
+    c"sys",
+    c"uptime",
+    c"version",
+];
+
+/// The descriptors that hold these, above all others of process 1.
+pub(super) const SHOWN: std::ops::Range<usize> = 64..64 + SHOWN_OF_PROC.len();
+
 fn proc(target: &CStr) -> Result<(), isize> {
     const FSOPEN_CLOEXEC: usize = 1;
     const FSCONFIG_SET_STRING: usize = 1;
     const FSCONFIG_CMD_CREATE: usize = 6;
+    const FSCONFIG_CMD_RECONFIGURE: usize = 7;
     const FSMOUNT_CLOEXEC: usize = 1;
     let attributes =
         libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC;
     let file_system = kernel(libc::SYS_fsopen, &[address(c"proc"), FSOPEN_CLOEXEC])?;
+    let set = |name: &CStr, value: &CStr| {
+        kernel(libc::SYS_fsconfig, &[file_system, FSCONFIG_SET_STRING, address(name), address(value), 0])
+    };
     // Process 1 is not shown; where the kernel does not know the option, it still cannot be looked into.
-    let _hidden = kernel(
-        libc::SYS_fsconfig,
-        &[file_system, FSCONFIG_SET_STRING, address(c"hidepid"), address(c"invisible"), 0],
-    );
+    let _hidden = set(c"hidepid", c"invisible");
     let mount = kernel(libc::SYS_fsconfig, &[file_system, FSCONFIG_CMD_CREATE, 0, 0, 0])
-        .and_then(|_| kernel(libc::SYS_fsmount, &[file_system, FSMOUNT_CLOEXEC, attributes as usize]));
+        .and_then(|_| kernel(libc::SYS_fsmount, &[file_system, FSMOUNT_CLOEXEC, attributes as usize]))?;
+    // The kernel finds nothing but processes from the second call on; what is held stays found.
+    hold_shown(mount)?;
+    let only_processes = set(c"subset", c"pid")
+        .and_then(|_| kernel(libc::SYS_fsconfig, &[file_system, FSCONFIG_CMD_RECONFIGURE, 0, 0, 0]));
     close(file_system);
-    let mount = mount?;
-    let moved = kernel(
-        libc::SYS_move_mount,
-        &[mount, address(c""), AT_FDCWD, address(target), MOVE_MOUNT_F_EMPTY_PATH],
-    );
+    let moved = only_processes.and_then(|_| {
+        kernel(
+            libc::SYS_move_mount,
+            &[mount, address(c""), AT_FDCWD, address(target), MOVE_MOUNT_F_EMPTY_PATH],
+        )
+    });
     close(mount);
     moved.map(drop)
+}
+
+/// Opens what is to be found later, without a right to anything. Process 1 keeps these to its end.
+fn hold_shown(mount: usize) -> Result<(), isize> {
+    let flags = (libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC) as usize;
+    for (name, place) in SHOWN_OF_PROC.iter().zip(SHOWN) {
+        // A kernel may lack some of them.
+        if let Ok(held) = kernel(libc::SYS_openat, &[mount, address(name), flags, 0]) {
+            let placed = kernel(libc::SYS_dup3, &[held, place, 0]);
+            close(held);
+            placed?;
+        }
+    }
+    Ok(())
 }
 
 fn raise_loopback() -> Result<(), isize> {
@@ -388,7 +431,11 @@ fn open_sockets(sockets: &[Socket]) -> Result<(), isize> {
     for (place, socket) in places.iter_mut().zip(sockets) {
         *place = open_socket(socket)? as i32;
     }
-    let sent = send(*b"sockets!", places);
+    let sent = match send(*b"sockets!", places) {
+        // What the user has in flight elsewhere is counted too: then they are fetched instead.
+        Err(errno) if errno == libc::ETOOMANYREFS as isize => offer(*b"sockets!", places),
+        sent => sent,
+    };
     places.iter().for_each(|descriptor| close(*descriptor as usize));
     sent
 }
@@ -441,6 +488,26 @@ fn send(mut word: [u8; 8], descriptors: &[i32]) -> Result<(), isize> {
     // The C libraries disagree about its size; the kernel reads eight bytes, and the others are zero.
     message.msg_controllen = (HEADER + size_of_val(descriptors)).next_multiple_of(8) as _;
     kernel(libc::SYS_sendmsg, &[CONTROL, (&raw const message) as usize, 0]).map(drop)
+}
+
+/// Sends the numbers of descriptors of process 1, and waits until the parent has fetched them.
+fn offer(word: [u8; 8], descriptors: &[i32]) -> Result<(), isize> {
+    #[repr(C)]
+    struct Offer {
+        word: [u8; 8],
+        descriptors: [i32; MOST_SENT],
+    }
+    let mut offer = Offer { word, descriptors: [0; MOST_SENT] };
+    for (to, from) in offer.descriptors.iter_mut().zip(descriptors) {
+        *to = *from;
+    }
+    let length = word.len() + size_of_val(descriptors);
+    kernel(libc::SYS_write, &[CONTROL, (&raw const offer) as usize, length])?;
+    let mut answer = 0_u64;
+    match kernel(libc::SYS_read, &[CONTROL, (&raw mut answer) as usize, size_of_val(&answer)])? {
+        0 => Err(libc::ETOOMANYREFS as isize),
+        _ => Ok(()),
+    }
 }
 
 /// Turns what the kernel returned into a value or an error number above zero.

@@ -8,7 +8,7 @@ use std::mem::zeroed;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
-use super::act::{address, close, kernel, perform};
+use super::act::{SHOWN, address, close, kernel, perform};
 use super::clone::clone_command;
 use super::syscall::call;
 use crate::linux::op::Op;
@@ -97,6 +97,8 @@ pub(super) struct Context {
     ops: Arc<[Op]>,
     control: i32,
     init: i32,
+    /// The descriptors of the instructions, where they are not sent with them.
+    inherited: Vec<i32>,
     stack: u64,
     stack_size: u64,
     failed: AtomicU64,
@@ -109,13 +111,19 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(ops: Arc<[Op]>, control: i32, init: i32, stack: u64, stack_size: u64) -> Self {
+    pub(super) fn new(
+        ops: Arc<[Op]>,
+        (control, init): (i32, i32),
+        inherited: Vec<i32>,
+        (stack, stack_size): (u64, u64),
+    ) -> Self {
         let zero = || AtomicU64::new(0);
         let gate = [AtomicI32::new(-1), AtomicI32::new(-1)];
         Self {
             ops,
             control,
             init,
+            inherited,
             stack,
             stack_size,
             failed: zero(),
@@ -128,6 +136,11 @@ impl Context {
 
     pub(super) fn failure(&self) -> Option<Failure> {
         decode(self.failed.load(Ordering::Acquire))
+    }
+
+    /// Whether the new root is closed, and nothing but the command's own start is left to do.
+    pub(super) fn is_sealed(&self) -> bool {
+        self.sealed.load(Ordering::Acquire) != 0
     }
 
     fn fail(&self, part: Part, index: usize, step: Step, errno: isize) -> ! {
@@ -155,12 +168,12 @@ fn decode(word: u64) -> Option<Failure> {
 pub(super) extern "C" fn namespace_entry(context: *mut c_void) -> ! {
     // SAFETY: `enter` passes its context, which outlives this process.
     let context: &Context = unsafe { &*context.cast::<Context>() };
-    if let Err(errno) = place_descriptors(context.control, context.init) {
+    if let Err(errno) = place_descriptors(context.control, context.init, &context.inherited) {
         context.fail(Part::Namespaces, 0, Step::Descriptors, errno);
     }
     run(context, Part::Namespaces, &context.ops);
 
-    let instructions = match receive() {
+    let instructions = match receive(context.inherited.is_empty()) {
         Ok(instructions) => instructions,
         Err(errno) => context.fail(Part::Namespaces, 0, Step::Control, errno),
     };
@@ -264,24 +277,35 @@ fn exit(code: usize) -> ! {
     }
 }
 
-/// Keeps the control socket and the program of process 1, and closes everything else that was inherited.
-fn place_descriptors(control: i32, init: i32) -> Result<(), isize> {
+/// Keeps the control socket, the program of process 1 and what is meant to be inherited, and closes everything else.
+fn place_descriptors(control: i32, init: i32, inherited: &[i32]) -> Result<(), isize> {
     let cloexec = libc::O_CLOEXEC as usize;
-    // Out of the way first, so that neither overwrites the other.
+    // Out of the way first, so that none overwrites another.
     let high = 100;
     let duplicate = |descriptor: i32| {
         kernel(libc::SYS_fcntl, &[descriptor as usize, libc::F_DUPFD_CLOEXEC as usize, high])
     };
     let (control, init) = (duplicate(control)?, duplicate(init)?);
+    let mut kept = [0; MAX_RECEIVED];
+    let Some(kept) = kept.get_mut(..inherited.len()) else { return Err(libc::E2BIG as isize) };
+    for (to, from) in kept.iter_mut().zip(inherited) {
+        *to = duplicate(*from)?;
+    }
     kernel(libc::SYS_dup3, &[control, CONTROL, cloexec])?;
     kernel(libc::SYS_dup3, &[init, INIT, cloexec])?;
     kernel(libc::SYS_close_range, &[0, 2, 0])?;
-    kernel(libc::SYS_close_range, &[INIT + 1, u32::MAX as usize, 0])?;
+    // Where they would be received.
+    for (place, from) in (0..CONTROL).chain(FIRST_RECEIVED..).zip(kept.iter()) {
+        kernel(libc::SYS_dup3, &[*from, place, 0])?;
+    }
+    let first_free =
+        if inherited.is_empty() { INIT + 1 } else { INIT + 1 + inherited.len().saturating_sub(CONTROL) };
+    kernel(libc::SYS_close_range, &[first_free, u32::MAX as usize, 0])?;
     Ok(())
 }
 
-/// Waits for the instructions, with which the standard streams come as descriptors 0, 1 and 2.
-fn receive() -> Result<Instructions, isize> {
+/// Waits for the instructions, with which the standard streams come as descriptors 0, 1 and 2, unless these were inherited.
+fn receive(with_descriptors: bool) -> Result<Instructions, isize> {
     #[repr(C, align(8))]
     struct Control([u8; 24 + MAX_RECEIVED * 4]);
     let mut control = Control([0; 24 + MAX_RECEIVED * 4]);
@@ -300,11 +324,11 @@ fn receive() -> Result<Instructions, isize> {
     }
     // The kernel gives the lowest free numbers, which are 0, 1 and 2: anything else would be somebody else's stream.
     // (Level and type are written after the length; the descriptors follow at byte 16.)
-    let expected = [0_i32, 1, 2];
-    for (place, wanted) in expected.into_iter().enumerate() {
+    let expected: &[i32] = if with_descriptors { &[0, 1, 2] } else { &[] };
+    for (place, wanted) in expected.iter().enumerate() {
         let at = 16 + place * 4;
         let found = control.0.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes);
-        if found != Some(wanted) || message.msg_controllen < (at + 4) as _ {
+        if found != Some(*wanted) || message.msg_controllen < (at + 4) as _ {
             return Err(libc::EBADF as isize);
         }
     }
@@ -313,11 +337,13 @@ fn receive() -> Result<Instructions, isize> {
     Ok(Instructions([steps(outer, outer_length), steps(closing, closing_length), steps(inner, inner_length)]))
 }
 
-/// Becomes the small program that waits for the command. Only the control socket stays open.
+/// Becomes the small program that waits for the command. Only the control socket stays open, and what keeps parts of `/proc` in sight.
 fn become_init() -> Result<(), isize> {
     kernel(libc::SYS_close_range, &[0, 2, 0])?;
     // Not closed before: the gate must stay shut until the new program is there.
-    kernel(libc::SYS_close_range, &[INIT + 1, u32::MAX as usize, libc::CLOSE_RANGE_CLOEXEC as usize])?;
+    for (first, last) in [(INIT + 1, SHOWN.start - 1), (SHOWN.end, u32::MAX as usize)] {
+        kernel(libc::SYS_close_range, &[first, last, libc::CLOSE_RANGE_CLOEXEC as usize])?;
+    }
     kernel(libc::SYS_fcntl, &[CONTROL, libc::F_SETFD as usize, 0])?;
     perform(&Op::DropCapabilities).map_err(|(_, errno)| errno)?;
     perform(&Op::NoNewPrivileges).map_err(|(_, errno)| errno)?;

@@ -87,6 +87,11 @@ impl Prepared {
         self.pid
     }
 
+    /// Whether everything is done but the command's own start.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.context.is_sealed()
+    }
+
     /// Returns what went wrong in the clone, if it said so.
     pub(crate) fn failure(&self) -> Option<child::Failure> {
         self.context.failure()
@@ -101,7 +106,8 @@ impl Drop for Prepared {
     }
 }
 
-/// Clones a process into new namespaces. It runs `ops`, then waits on `control` for [`super::Instructions`].
+/// Clones a process into new namespaces. It runs `ops`, then waits on `control` for [`super::Instructions`]. Where descriptors are
+/// inherited, none are sent with the instructions.
 ///
 /// Must be called from a thread that outlives the process: the parent-death signal follows the thread.
 ///
@@ -111,13 +117,14 @@ impl Drop for Prepared {
 pub(crate) fn enter(
     namespaces: u64,
     ops: std::sync::Arc<[Op]>,
-    control: BorrowedFd<'_>,
-    init: BorrowedFd<'_>,
+    (control, init): (BorrowedFd<'_>, BorrowedFd<'_>),
+    inherited: &[OwnedFd],
 ) -> Result<Prepared, Errno> {
     const CLEAR_SIGHAND: u64 = 0x1_0000_0000;
     let (outer, inner) = (Stack::new()?, Stack::new()?);
-    let mut context =
-        Box::new(Context::new(ops, control.as_raw_fd(), init.as_raw_fd(), inner.bottom(), STACK as u64));
+    let inherited = inherited.iter().map(AsRawFd::as_raw_fd).collect();
+    let descriptors = (control.as_raw_fd(), init.as_raw_fd());
+    let mut context = Box::new(Context::new(ops, descriptors, inherited, (inner.bottom(), STACK as u64)));
     let mut pidfd: i32 = -1;
     let arguments = CloneArgs {
         flags: namespaces | libc::CLONE_VM as u64 | libc::CLONE_PIDFD as u64 | CLEAR_SIGHAND,

@@ -3,5 +3,7 @@
 mod adapter;
 mod example;
 mod gate;
+mod input;
 mod native;
 mod record;
+mod shared;
