@@ -42,5 +42,7 @@ pub const FAMILIES: &[&[Probe]] = &[
     inject::launcher::PROBES,
     resource::limit::PROBES,
     resource::memory::PROBES,
+    resource::shared::PROBES,
+    resource::uncounted::PROBES,
     resource::survivor::PROBES,
 ];

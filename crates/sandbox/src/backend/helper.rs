@@ -13,7 +13,7 @@ use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use super::Tier;
 use crate::error::SandboxError;
 use crate::inner::{Inner, Root};
-use crate::linux::account::Spent;
+use crate::linux::account::{Looking, Spent};
 use crate::linux::budget::{Counting, Watching, divide, exceeded, holds_start};
 use crate::linux::cgroup::Cgroups;
 use crate::linux::ends::Ends;
@@ -178,7 +178,7 @@ impl Process for Helped {
         (Ending::from_wait(status), usage)
     }
 
-    fn spent(&mut self, _: Option<u64>) -> Option<Spent> {
+    fn spent(&mut self, _: Looking) -> Option<Spent> {
         self.cpu_time().map(|cpu| Spent { cpu, memory: 0 })
     }
 }

@@ -15,7 +15,7 @@ use super::{Backend, Tier, sealed::Sealed};
 use crate::adapter::Part;
 use crate::error::SandboxError;
 use crate::host::Platform;
-use crate::linux::account::{Spent, Tree, own_peak};
+use crate::linux::account::{Looking, Machine, Spent, Tree, own_peak};
 use crate::linux::budget::{Counting, Watching, divide, exceeded, holds_start};
 use crate::linux::cgroup::Cgroups;
 use crate::linux::ends::Ends;
@@ -147,6 +147,8 @@ impl Backend for Native {
             started,
             cgroups,
             tree: None,
+            // While the rest is prepared inside.
+            before: bounds.memory.map(|_| Machine::now()).unwrap_or_default(),
             last: Spent::default(),
             status: None,
             refusals: profile.observe.then(|| Refusals::new(profile)),
@@ -201,6 +203,8 @@ struct Confined {
     cgroups: Option<Cgroups>,
     /// Opened when it is first looked at.
     tree: Option<Tree>,
+    /// What the machine had before.
+    before: Machine,
     /// What was seen last.
     last: Spent,
     /// How the command ended, once process 1 has told.
@@ -262,11 +266,11 @@ impl Process for Confined {
         self.started.is_sealed()
     }
 
-    fn spent(&mut self, memory: Option<u64>) -> Option<Spent> {
+    fn spent(&mut self, looking: Looking) -> Option<Spent> {
         if self.tree.is_none() {
-            self.tree = Tree::of(self.started.pid());
+            self.tree = Tree::of(self.started.pid(), self.before);
         }
-        self.last = self.tree.as_mut()?.spent(memory);
+        self.last = self.tree.as_mut()?.spent(looking);
         Some(self.last)
     }
 }

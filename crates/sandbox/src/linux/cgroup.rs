@@ -95,19 +95,14 @@ impl Cgroups {
     }
 
     fn second_version(own: &str, limits: &Limits) -> Option<Self> {
-        let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
-        let parent = Path::new(MOUNT).join(path);
-        // In a mixed system the second version is mounted elsewhere, without controllers.
-        let controllers = std::fs::read_to_string(parent.join("cgroup.subtree_control")).ok()?;
-        if !["memory", "pids"].iter().all(|wanted| controllers.split_whitespace().any(|one| one == *wanted)) {
-            return None;
-        }
-        let mut groups = Self { enforcer: Enforcer::CgroupV2, groups: Vec::new(), doors: Vec::new() };
         let mut files = Vec::new();
         files.extend(limits.memory.map(|size| ("memory.max", size.bytes().to_string())));
         files.extend(limits.memory.map(|_| ("memory.swap.max", "0".to_owned())));
         files.extend(limits.processes.map(|count| ("pids.max", (u64::from(count) + 1).to_string())));
-        groups.add(&parent, &files).ok().map(|()| groups)
+        divisible(Path::new(MOUNT), own).find_map(|parent| {
+            let mut groups = Self { enforcer: Enforcer::CgroupV2, groups: Vec::new(), doors: Vec::new() };
+            groups.add(&parent, &files).ok().map(|()| groups)
+        })
     }
 
     fn first_version(own: &str, limits: &Limits) -> Option<Self> {
@@ -118,12 +113,17 @@ impl Cgroups {
             })?;
             Some(Path::new(MOUNT).join(controller).join(line.splitn(3, ':').nth(2)?.trim_start_matches('/')))
         };
-        let memory = limits.memory.map(|size| ("memory.limit_in_bytes", size.bytes().to_string()));
-        let processes = limits.processes.map(|count| ("pids.max", (u64::from(count) + 1).to_string()));
-        for (controller, file) in [("memory", memory), ("pids", processes)] {
-            if let Some(file) = file {
-                groups.add(&parent(controller)?, &[file]).ok()?;
-            }
+        if let Some(memory) = limits.memory {
+            // What TCP keeps is counted apart from the rest.
+            let files = [
+                ("memory.limit_in_bytes", memory.bytes().to_string()),
+                (TCP, (memory.bytes() / TCP_PART).to_string()),
+            ];
+            groups.add(&parent("memory")?, &files).ok()?;
+        }
+        if let Some(count) = limits.processes {
+            let files = [("pids.max", (u64::from(count) + 1).to_string())];
+            groups.add(&parent("pids")?, &files).ok()?;
         }
         Some(groups)
     }
@@ -132,8 +132,10 @@ impl Cgroups {
         let group = Group::make(parent)?;
         for (name, value) in files {
             match std::fs::write(group.folder.join(name), value) {
-                // Where swap is not accounted, there is no file for it and memory counts alone.
-                Err(error) if *name == "memory.swap.max" && error.kind() == io::ErrorKind::NotFound => {}
+                // Where swap or TCP is not accounted, there is no file for it and memory counts alone.
+                Err(error)
+                    if ["memory.swap.max", TCP].contains(name) && error.kind() == io::ErrorKind::NotFound => {
+                }
                 other => other?,
             }
         }
@@ -144,6 +146,25 @@ impl Cgroups {
     }
 }
 
+/// Returns the groups of the second version that can be divided for memory and processes and that this process may move within: its
+/// own, or one above it. A group that holds processes cannot be divided itself, so that below a session or a service of a user's own
+/// manager it is the one above.
+fn divisible(mount: &Path, own: &str) -> impl Iterator<Item = PathBuf> {
+    let path = own.lines().find_map(|line| line.strip_prefix("0::/")).map(|path| mount.join(path));
+    let above: Vec<PathBuf> = path.iter().flat_map(|path| path.ancestors()).map(Path::to_owned).collect();
+    let mount = mount.to_owned();
+    above.into_iter().take_while(move |folder| folder.starts_with(&mount)).filter(|folder| {
+        // In a mixed system the second version is mounted elsewhere, without controllers.
+        let controllers = std::fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
+        let has = |wanted: &&str| controllers.split_whitespace().any(|one| one == *wanted);
+        ["memory", "pids"].iter().all(has)
+            && OpenOptions::new().write(true).open(folder.join(MEMBERS)).is_ok()
+    })
+}
+
+const TCP: &str = "memory.kmem.tcp.limit_in_bytes";
+/// Which part of the limit TCP may have beside it.
+const TCP_PART: u64 = 4;
 const PREFIX: &str = "ringfence-";
 const MEMBERS: &str = "cgroup.procs";
 
@@ -265,6 +286,35 @@ mod tests {
         }
         drop(groups);
         assert!(!folders.is_empty() && folders.iter().all(|folder| !folder.exists()), "{folders:?}");
+    }
+
+    #[test]
+    fn the_nearest_group_that_can_be_divided_is_found() {
+        let mount = tempfile::tempdir().unwrap();
+        let group = |path: &str, controllers: &str| {
+            let folder = mount.path().join(path);
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("cgroup.subtree_control"), controllers).unwrap();
+            std::fs::write(folder.join(MEMBERS), "").unwrap();
+        };
+        group("", "cpu memory pids\n");
+        group("user.slice", "memory\n");
+        group("user.slice/user@1.service", "cpu memory pids\n");
+        group("user.slice/user@1.service/app.slice", "memory pids\n");
+        group("user.slice/user@1.service/app.slice/app.scope", "");
+        let found = |own: &str| -> Vec<String> {
+            divisible(mount.path(), own)
+                .map(|path| path.strip_prefix(mount.path()).unwrap().display().to_string())
+                .collect()
+        };
+        let service = "user.slice/user@1.service";
+        let own = format!("1:cpu:/\n0::/{service}/app.slice/app.scope\n");
+        assert_eq!(found(&own), [format!("{service}/app.slice"), service.to_owned(), String::new()]);
+        assert_eq!(found("0::/"), [""]);
+        assert!(found("4:memory:/").is_empty());
+        // Nobody may be moved there.
+        std::fs::remove_file(mount.path().join(MEMBERS)).unwrap();
+        assert!(found("0::/").is_empty());
     }
 
     #[test]

@@ -67,6 +67,9 @@ pub(crate) enum Op {
     Session { terminal: bool },
     /// `setrlimit`, both soft and hard
     Limit { resource: u32, value: u64 },
+    /// `prctl(PR_SET_THP_DISABLE)`. A huge page of which little is still mapped is kept whole, and the process shows only that little.
+    /// Until it executes its program a process shares its memory with us: this program has no huge pages either from then on.
+    SmallPages,
     /// Empties the signal mask and sets the ignored signals back.
     Signals,
     /// `close_range(first, .., CLOSE_RANGE_CLOEXEC)`

@@ -151,6 +151,7 @@ pub(crate) fn command_steps(
             .chain(extra)
             .map(|limit| Op::Limit { resource: resource(limit.resource), value: limit.value }),
     );
+    ops.extend((!profile.counted_memory).then_some(Op::SmallPages));
     ops.push(Op::Signals);
     if plan.recorded {
         // Before the other, which lets no filter be added. Nothing that follows is told of but the command's own start.

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
 
-use super::account::Spent;
+use super::account::{Looking, Spent};
 use super::ends::Ours;
 use super::launch::LONGEST_START;
 use crate::limit::{Enforcer, LimitName};
@@ -37,9 +37,8 @@ pub(crate) trait Process {
     fn has_started(&self) -> bool {
         true
     }
-    /// Returns what the whole tree has used so far, where that can be seen. Memory is counted exactly only when it could
-    /// be more than this.
-    fn spent(&mut self, memory: Option<u64>) -> Option<Spent>;
+    /// Returns what the whole tree has used so far, where that can be seen.
+    fn spent(&mut self, looking: Looking) -> Option<Spent>;
 }
 
 /// What was seen of a command.
@@ -86,14 +85,23 @@ impl Bounds {
         }
     }
 
-    /// Returns when a tree that has used this much is looked at next. Memory can be used up at any time, processor time
-    /// only as fast as there are processors.
+    /// Returns what is looked for.
+    const fn looking(&self) -> Looking {
+        Looking { cpu: self.cpu.is_some(), memory: self.memory }
+    }
+
+    /// Returns when a tree that has used this much is looked at next. Memory is used up as fast as a processor can fill it, processor
+    /// time only as fast as there are processors.
     fn pause(&self, spent: Spent) -> Option<Duration> {
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
         let cpu = self
             .cpu
             .map(|limit| (limit.saturating_sub(spent.cpu) / processors).clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
-        let memory = self.memory.map(|_| MEMORY_PAUSE);
+        let memory = self.memory.map(|limit| {
+            let left = limit.saturating_sub(spent.memory);
+            let filled = Duration::from_micros(left / (FILLED_A_MICROSECOND * u64::from(processors)));
+            filled.clamp(SHORTEST_MEMORY_PAUSE, MEMORY_PAUSE)
+        });
         let gauge = self.gauge.as_ref().map(|_| GAUGE_PAUSE);
         cpu.into_iter().chain(memory).chain(gauge).min()
     }
@@ -103,6 +111,9 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 /// A process that lives and dies between two looks, and that nobody waits for, is not seen.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 const MEMORY_PAUSE: Duration = Duration::from_millis(25);
+const SHORTEST_MEMORY_PAUSE: Duration = Duration::from_millis(2);
+/// How many bytes one processor fills.
+const FILLED_A_MICROSECOND: u64 = 4 << 10;
 /// How often it is looked where nobody but a person wants to know.
 const GAUGE_PAUSE: Duration = Duration::from_secs(1);
 
@@ -143,7 +154,7 @@ pub(crate) fn watch(
             }
         }
         if !over && next_look.is_some_and(|look| now >= look) {
-            let spent = process.spent(bounds.memory).unwrap_or_default();
+            let spent = process.spent(bounds.looking()).unwrap_or_default();
             if let Some(gauge) = &bounds.gauge {
                 gauge.store(spent.memory, Ordering::Relaxed);
             }

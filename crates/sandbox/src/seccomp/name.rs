@@ -39,7 +39,7 @@ pub(super) const ALLOWED: &[&str] = &[
     "symlink", "symlinkat", "sync", "sync_file_range", "syncfs", "sysinfo", "tee",
     "tgkill", "time", "timer_create", "timer_delete", "timer_getoverrun", "timer_gettime", "timer_settime",
     "timerfd_create", "timerfd_gettime", "timerfd_settime", "times", "tkill", "truncate", "umask", "uname",
-    "unlink", "unlinkat", "utime", "utimensat", "utimes", "vfork", "vmsplice", "vserver", "wait4", "waitid",
+    "unlink", "unlinkat", "utime", "utimensat", "utimes", "vfork", "vserver", "wait4", "waitid",
     "write", "writev",
 ];
 

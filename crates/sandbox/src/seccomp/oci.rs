@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::name::ALLOWED;
 use super::program::{
     AF_INET, AF_INET6, AF_UNIX, CORE, FILE_CONTROLS, MFD_NOEXEC_SEAL, NAMESPACES, OPEN_MAKES_FILES,
-    PR_SET_SECCOMP, PROTOCOLS, SET_ID_BITS, SOCK_RAW, SOCK_SEQPACKET, SOCK_STREAM, SOCKET_FILTERS,
-    SOCKET_TYPE, SOL_SOCKET, TERMINAL_REQUESTS,
+    PROTOCOLS, SET_ID_BITS, SOCK_RAW, SOCK_SEQPACKET, SOCK_STREAM, SOCKET_BUFFERS, SOCKET_FILTERS,
+    SOCKET_TYPE, SOL_SOCKET, TERMINAL_REQUESTS, process_controls,
 };
 use super::table::LINES;
 use super::{
@@ -141,11 +141,20 @@ fn judge(check: Check, profile: Profile) -> Vec<Rule> {
             let refused = all_but(0, &usual).into_iter().map(|rest| refuse(EPERM, &[rest]));
             usual.into_iter().map(|value| allow(&[equal(0, value)])).chain(refused).collect()
         }
-        Check::ProcessControl => unless_one(&[], 0, &[PR_SET_SECCOMP], EINVAL),
+        Check::ProcessControl => unless_one(&[], 0, process_controls(profile), EINVAL),
         Check::Socket => socket(profile),
         Check::SocketOption => {
             let others = all_but(1, &[SOL_SOCKET]).into_iter().map(|rest| allow(&[rest]));
-            others.chain(unless_one(&[equal(1, SOL_SOCKET)], 2, &SOCKET_FILTERS, ENOPROTOOPT)).collect()
+            if profile.counted_memory {
+                let rules = unless_one(&[equal(1, SOL_SOCKET)], 2, &SOCKET_FILTERS, ENOPROTOOPT);
+                return others.chain(rules).collect();
+            }
+            let of_socket = |condition| [equal(1, SOL_SOCKET), condition];
+            let filters = SOCKET_FILTERS.map(|option| refuse(ENOPROTOOPT, &of_socket(equal(2, option))));
+            let buffers = SOCKET_BUFFERS.map(|option| refuse(NO_ERROR, &of_socket(equal(2, option))));
+            let judged: Vec<u32> = SOCKET_FILTERS.into_iter().chain(SOCKET_BUFFERS).collect();
+            let rest = all_but(2, &judged).into_iter().map(|rest| allow(&of_socket(rest)));
+            others.chain(filters).chain(buffers).chain(rest).collect()
         }
         Check::SocketPair => {
             let kinds = [SOCK_STREAM, SOCK_SEQPACKET];

@@ -44,9 +44,14 @@ pub(super) const TERMINAL_REQUESTS: [u32; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
 /// pipes of a user are together is counted for all that the user runs.
 pub(super) const FILE_CONTROLS: [u32; 4] = [10, 1024, 1026, 1031];
 pub(super) const PR_SET_SECCOMP: u32 = 22;
+/// What a process shows of a huge page with holes is less than it keeps: see [`Op::SmallPages`](crate::linux::op::Op).
+pub(super) const PR_SET_THP_DISABLE: u32 = 41;
 pub(super) const SOL_SOCKET: u32 = 1;
 /// `SO_ATTACH_FILTER`, `SO_ATTACH_BPF`, `SO_ATTACH_REUSEPORT_CBPF`, `SO_ATTACH_REUSEPORT_EBPF`.
 pub(super) const SOCKET_FILTERS: [u32; 4] = [26, 50, 51, 52];
+/// `SO_SNDBUF`, `SO_RCVBUF`. Where nobody counts what waits in a socket, it stays as large as it was made, and programs are told that
+/// it has grown: they read how large it is, or do not care.
+pub(super) const SOCKET_BUFFERS: [u32; 2] = [7, 8];
 /// `RLIMIT_CORE`. It is 1, at which the kernel starts no handler of the machine; at 0 it would. Programs that set it to 0, and give up
 /// when they cannot, are told that they have.
 pub(super) const CORE: u32 = 4;
@@ -287,12 +292,22 @@ fn judge(check: Check, profile: Profile) -> Vec<Instruction> {
         }
         // As a kernel answers that has no filters.
         Check::ProcessControl => {
-            vec![load_argument(0), jump_if(JUMP_EQUAL, PR_SET_SECCOMP, 0, 1), refuse(EINVAL), allow()]
+            let mut judged = vec![load_argument(0)];
+            judged.extend(any_of(process_controls(profile)));
+            judged.extend([allow(), refuse(EINVAL)]);
+            judged
         }
         Check::Socket => socket(profile),
         Check::SocketOption => {
             let mut judged =
                 vec![load_argument(1), jump_if(JUMP_EQUAL, SOL_SOCKET, 1, 0), allow(), load_argument(2)];
+            if !profile.counted_memory {
+                judged.extend(
+                    SOCKET_BUFFERS
+                        .iter()
+                        .flat_map(|option| [jump_if(JUMP_EQUAL, *option, 0, 1), refuse(NO_ERROR)]),
+                );
+            }
             judged.extend(any_of(&SOCKET_FILTERS));
             judged.extend([allow(), refuse(ENOPROTOOPT)]);
             judged
@@ -313,6 +328,11 @@ fn judge(check: Check, profile: Profile) -> Vec<Instruction> {
         Check::UncountedMemory if profile.counted_memory => vec![allow()],
         Check::UncountedMemory => vec![refuse(ENOSYS)],
     }
+}
+
+/// What a process may not have changed of itself.
+pub(super) const fn process_controls(profile: Profile) -> &'static [u32] {
+    if profile.counted_memory { &[PR_SET_SECCOMP] } else { &[PR_SET_SECCOMP, PR_SET_THP_DISABLE] }
 }
 
 fn socket(profile: Profile) -> Vec<Instruction> {
@@ -411,6 +431,17 @@ mod tests {
             program(Profile { unix_sockets: true, ..counted }, Architecture::X86_64),
         );
         let uncounted = program(Profile::default(), Architecture::X86_64);
+        // Sizes of buffers are left as they are, huge pages stay off, and no page is lent to a pipe.
+        for (number, first, second, third, errno) in
+            [(54, 3, 1, 7, 0), (54, 3, 1, 8, 0), (157, 41, 0, 0, EINVAL), (278, 1, 1, 1, ENOSYS)]
+        {
+            let arguments = [first, second, third, 0, 0, 0];
+            let refused = RET_ERRNO | u32::from(errno);
+            assert_eq!(verdict(&uncounted, X86, number, arguments), refused, "{number}");
+            assert_eq!(verdict(&base, X86, number, arguments), RET_ALLOW, "{number}");
+        }
+        assert_eq!(verdict(&uncounted, X86, 54, [3, 6, 7, 0, 0, 0]), RET_ALLOW);
+        assert_eq!(verdict(&uncounted, X86, 54, [3, 1, 2, 0, 0, 0]), RET_ALLOW);
         for number in [29, 64, 68, 319] {
             assert_eq!(verdict(&uncounted, X86, number, [0, 9, 0, 0, 0, 0]), RET_ERRNO | 38, "{number}");
             assert_eq!(verdict(&base, X86, number, [0, 9, 0, 0, 0, 0]), RET_ALLOW, "{number}");

@@ -55,6 +55,7 @@ pub(super) const LINES: &[Line] = &[
     both("shmget",         29,  194, Judge(Check::UncountedMemory)),
     both("semget",         64,  190, Judge(Check::UncountedMemory)),
     both("msgget",         68,  186, Judge(Check::UncountedMemory)),
+    both("vmsplice",       278, 75,  Judge(Check::UncountedMemory)),
     // A set-uid file in a writable folder would be an exit for whoever starts it outside.
     old ("open",           2,        Judge(Check::OpenMode(2))),
     old ("creat",          85,       Judge(Check::FileMode(1))),

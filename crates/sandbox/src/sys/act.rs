@@ -68,6 +68,7 @@ pub(super) fn perform(op: &Op) -> Result<(), (Step, isize)> {
         Op::JoinCgroups { count } => join_cgroups(*count).map_err(at(Step::Cgroup)),
         Op::Session { terminal } => session(*terminal).map_err(at(Step::Session)),
         Op::Limit { resource, value } => limit(*resource, *value).map_err(at(Step::Limit)),
+        Op::SmallPages => prctl(libc::PR_SET_THP_DISABLE, 1).map_err(at(Step::Limit)),
         Op::Signals => reset_signals().map_err(at(Step::Signals)),
         Op::CloseOnExecFrom { first } => {
             let flag = libc::CLOSE_RANGE_CLOEXEC as usize;

@@ -39,6 +39,10 @@ pub(crate) const PROBES: &[Probe] = &[
         .flags(&["--limit", "cpu=1s", "--limit", "wall=20s"]),
     limit("resource::cpu_of_children", |_| burnt_by_children())
         .flags(&["--limit", "cpu=1s", "--limit", "wall=20s"]),
+    limit("resource::cpu_of_short_children", |_| burnt_by_zombies())
+        .flags(&["--limit", "cpu=1s", "--limit", "wall=20s"]),
+    limit("resource::cpu_of_forgotten_children", |_| burnt_by_forgotten())
+        .flags(&["--limit", "cpu=1s", "--limit", "wall=20s"]),
     limit("resource::wall", |_| slept(4)).flags(&["--limit", "wall=1s"]),
     limit("resource::wall_ignoring", |_| {
         for signal in 1..32 {
@@ -205,6 +209,31 @@ fn burnt_by_children() -> Outcome {
         }
     }
     Ok("4 s of CPU time in eight children".to_owned())
+}
+
+/// Each child uses less than the kernel counts in, and nobody waits for it.
+fn burnt_by_zombies() -> Outcome {
+    let mut children = Vec::new();
+    for _ in 0..240 {
+        children.push(forked(|| i32::from(burnt(Duration::from_millis(9)).is_err()))?);
+    }
+    thread::sleep(Duration::from_millis(300));
+    for child in children {
+        waited(child)?;
+    }
+    Ok("2.1 s of CPU time in 240 children".to_owned())
+}
+
+/// A child that nobody may wait for leaves its time to nobody.
+fn burnt_by_forgotten() -> Outcome {
+    // SAFETY: `signal` demands a valid handler, which ignoring is.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+    for _ in 0..400 {
+        let child = forked(|| i32::from(burnt(Duration::from_millis(9)).is_err()))?;
+        // There is nothing to wait for but its end.
+        let _gone = waited(child);
+    }
+    Ok("3.6 s of CPU time in 400 children".to_owned())
 }
 
 fn slept(seconds: u64) -> Outcome {

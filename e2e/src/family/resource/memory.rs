@@ -18,7 +18,8 @@ pub(crate) const PROBES: &[Probe] = &[
     memory("resource::memory_of_children", |_| children()),
 ];
 
-const LIMIT: &[&str] = &["--limit", "memory=64M", "--limit", "file-size=1G", "--limit", "scratch=16M"];
+pub(super) const LIMIT: &[&str] =
+    &["--limit", "memory=64M", "--limit", "file-size=1G", "--limit", "scratch=16M"];
 const SIZE: usize = 512 << 20;
 
 const fn memory(name: &'static str, call: fn(&Scene) -> Outcome) -> Probe {
@@ -26,14 +27,14 @@ const fn memory(name: &'static str, call: fn(&Scene) -> Outcome) -> Probe {
 }
 
 /// Writes to each page.
-fn touch(start: i64, length: usize) {
+pub(super) fn touch(start: i64, length: usize) {
     for offset in (0..length).step_by(4096) {
         // SAFETY: `write_volatile` demands memory that may be written: the mapping was just made, of that length.
         unsafe { ((start as usize + offset) as *mut u8).write_volatile(1) };
     }
 }
 
-fn mapped(kind: i32, access: i32, length: usize) -> std::io::Result<i64> {
+pub(super) fn mapped(kind: i32, access: i32, length: usize) -> std::io::Result<i64> {
     sys!(libc::SYS_mmap, 0, length, access | libc::PROT_READ, kind | libc::MAP_ANONYMOUS, -1, 0)
 }
 

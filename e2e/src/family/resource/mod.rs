@@ -2,4 +2,6 @@
 
 pub(crate) mod limit;
 pub(crate) mod memory;
+pub(crate) mod shared;
 pub(crate) mod survivor;
+pub(crate) mod uncounted;
