@@ -4,4 +4,5 @@ mod adapter;
 mod example;
 mod gate;
 mod native;
+mod protected;
 mod record;
