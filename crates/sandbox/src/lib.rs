@@ -58,7 +58,9 @@ pub use limit::{Enforcer, LimitName};
 pub use linux::namespace::gate_namespace;
 #[cfg(target_os = "linux")]
 pub use linux::terminal::RawTerminal;
-pub use plan::{Entry, Landlock, Network, Openings, Plan, Prefix, ProcessLimit, Resource, Rule, Seen};
+pub use plan::{
+    Entry, Landlock, Network, Openings, Plan, Prefix, ProcessLimit, Resource, Rule, Seen, SharedFiles,
+};
 pub use record::{How, Record, Touch};
 pub use report::{Capture, Ending, Quarantined, Report, Usage};
 pub use sandbox::Sandbox;

@@ -1,7 +1,6 @@
 //! Files on the always-deny floor inside granted trees: keys to hide, start-up files and hooks to keep from change.
 
-use std::ffi::OsString;
-use std::io;
+use std::ffi::CString;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,15 @@ use ringfence_policy::{Direction, Floor, FloorKind};
 
 use super::path::{Identity, Kind, find};
 use crate::error::SandboxError;
+
+mod folder;
+mod hard_link;
+mod pin;
+mod walk;
+
+pub(crate) use hard_link::{HardLinks, LinkedFolder, find_shared};
+pub(crate) use pin::{Pin, find_pins};
+use walk::{Walk, is_system};
 
 /// A file or folder on the floor.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,6 +46,15 @@ const MAX_SENSITIVE: usize = 4_000;
 /// Folders that belong to the system: they hold nobody's keys, and are large.
 const SYSTEM: &[&str] = &["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/proc", "/sys", "/dev"];
 
+/// What was found in a tree.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    /// Files and folders on the floor.
+    pub(crate) sensitive: Vec<Sensitive>,
+    /// Files that have several names, in a writable tree.
+    pub(crate) linked: Vec<LinkedFolder>,
+}
+
 /// Looks for files on the floor below `root`. Links are not followed, since what they lead to is not in the tree; where
 /// it is, what a link on the floor leads to counts like the link.
 ///
@@ -45,115 +62,61 @@ const SYSTEM: &[&str] = &["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "
 ///
 /// # Errors
 ///
-/// The tree is too large to be searched, or holds too many files on the floor.
+/// The tree is too large to be searched, or holds too many files on the floor, or changes while it is searched.
 pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<Vec<Sensitive>, SandboxError> {
-    let is_system = |path: &Path| SYSTEM.iter().any(|system| path.starts_with(system));
-    let mut sensitive = Vec::new();
+    survey_within(root, writable, named, &[]).map(|survey| survey.sensitive)
+}
+
+/// Looks like [`survey`], and also for files with several names. What a link on the floor leads to counts where it is in one of
+/// the trees in `reach`, too.
+///
+/// # Errors
+///
+/// As for [`survey`].
+pub(crate) fn survey_within(
+    root: &Path,
+    writable: bool,
+    named: &[PathBuf],
+    reach: &[PathBuf],
+) -> Result<Survey, SandboxError> {
     if is_system(root) && !writable {
-        return Ok(sensitive);
+        return Ok(Survey::default());
     }
-    let mut pending = vec![root.to_path_buf()];
-    let mut entries = 0;
-    while let Some(folder) = pending.pop() {
-        let listed = match list(&folder) {
-            Ok(listed) if !is_closed(&folder) => listed,
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::NotFound) => {
-                continue;
-            }
-            Ok(_) | Err(_) => {
-                // One so deep that it has no path any more is in one that has.
-                let top = || folder.ancestors().find(|above| above.parent() == Some(root));
-                let closed = seen(&folder, Kind::Directory, Treatment::Hide);
-                sensitive.extend(closed.or_else(|| seen(top()?, Kind::Directory, Treatment::Hide)));
-                continue;
-            }
-        };
-        entries += listed.len();
-        let is_git =
-            ["HEAD", "objects", "refs"].iter().all(|part| listed.iter().any(|(name, _)| name == part));
-        for (name, kind) in listed {
-            let path = folder.join(&name);
-            let in_git = is_git && ["commondir", "config", "hooks"].iter().any(|part| name == *part);
-            match treatment(&path, kind, in_git, writable, named) {
-                Some(treatment) => {
-                    sensitive.extend(seen(&path, kind, treatment));
-                    sensitive.extend(
-                        led_to(&path, kind, root).and_then(|(path, kind)| seen(&path, kind, treatment)),
-                    );
-                }
-                None if kind == Kind::Directory && !(root == Path::new("/") && is_system(&path)) => {
-                    pending.push(path);
-                }
-                None => {}
-            }
-        }
-        let too_many = [
-            (entries > MAX_ENTRIES, "files", MAX_ENTRIES),
-            (sensitive.len() > MAX_SENSITIVE, "protected files", MAX_SENSITIVE),
-        ];
-        if let Some((_, what, most)) = too_many.iter().find(|(too_many, ..)| *too_many) {
-            return Err(SandboxError::Inexpressible {
-                what: format!(
-                    "the always-deny floor in `{}`: it holds more than {most} {what}; grant less of it",
-                    root.display()
-                ),
-            });
-        }
-    }
-    sensitive.sort_by(|one, other| one.path.cmp(&other.path));
-    sensitive.dedup_by(|one, other| one.path == other.path);
-    Ok(sensitive)
+    Walk::new(root, writable, named, reach).run()
 }
 
-fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
-    let mut listed = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = match entry.file_type()? {
-            kind if kind.is_dir() => Kind::Directory,
-            kind if kind.is_file() => Kind::File,
-            kind if kind.is_symlink() => Kind::Link,
-            kind if kind.is_fifo() => Kind::Pipe,
-            _ => Kind::Other,
-        };
-        listed.push((entry.file_name(), kind));
-    }
-    Ok(listed)
-}
-
-/// Tells whether a folder is closed to a command of ours though not to us: root enters every folder, and its commands, which have
-/// no capabilities, only those that their permissions open. Nothing in such a folder could be covered by itself.
-fn is_closed(folder: &Path) -> bool {
-    let user = rustix::process::geteuid();
-    if !user.is_root() {
-        return false;
-    }
-    let Ok(found) = std::fs::symlink_metadata(folder) else { return true };
-    let has_group = || {
-        let groups = rustix::process::getgroups().unwrap_or_default();
-        rustix::process::getegid().as_raw() == found.gid()
-            || groups.iter().any(|one| one.as_raw() == found.gid())
-    };
-    let enter = match () {
-        () if found.uid() == user.as_raw() => 0o100,
-        () if has_group() => 0o010,
-        () => 0o001,
-    };
-    found.mode() & enter == 0
-}
-
-/// One that is gone again needs no protection.
-fn seen(path: &Path, kind: Kind, treatment: Treatment) -> Option<Sensitive> {
+/// Looks at one path. One that is gone needs no protection.
+fn seen(path: &Path, treatment: Treatment) -> Option<Sensitive> {
     let found = std::fs::symlink_metadata(path).ok()?;
+    let kind = match found.file_type() {
+        kind if kind.is_dir() => Kind::Directory,
+        kind if kind.is_file() => Kind::File,
+        kind if kind.is_symlink() => Kind::Link,
+        kind if kind.is_fifo() => Kind::Pipe,
+        _ => Kind::Other,
+    };
     let identity = Identity { device: found.dev(), inode: found.ino() };
     let made = (kind == Kind::Link).then(|| (found.ctime(), found.ctime_nsec()));
     Some(Sensitive { path: path.to_path_buf(), kind, identity, made, treatment })
 }
 
-/// What a link leads to, if that is in the same tree.
-fn led_to(path: &Path, kind: Kind, root: &Path) -> Option<(PathBuf, Kind)> {
-    let found = find(path).ok().filter(|_| kind == Kind::Link)?;
-    found.real.starts_with(root).then_some((found.real, found.kind)).filter(|(real, _)| real != root)
+/// What a link leads to and the links on the way, as far as they are in these trees: who changes one of them changes what the
+/// link means.
+fn led_to(path: &Path, treatment: Treatment, root: &Path, reach: &[PathBuf]) -> Vec<Sensitive> {
+    let Ok(found) = find(path) else { return Vec::new() };
+    let trees = || reach.iter().map(PathBuf::as_path).chain([root]);
+    let is_inside =
+        |path: &Path| trees().any(|tree| path.starts_with(tree)) && !trees().any(|tree| path == tree);
+    let way = found.links.iter().map(|(link, _)| link.as_path()).filter(|link| *link != path);
+    let all = way.chain([found.real.as_path()]).filter(|path| is_inside(path));
+    all.filter_map(|path| seen(path, treatment)).collect()
+}
+
+/// The names that say, in a folder that git takes for a repository, what git runs. Any folder that looks like a repository is one
+/// to git.
+fn in_repository(listed: &[(CString, Kind)]) -> &'static [&'static str] {
+    let holds = |part: &&str| listed.iter().any(|(name, _)| name.to_bytes() == part.as_bytes());
+    if ["HEAD", "objects", "refs"].iter().all(holds) { &["commondir", "config", "hooks"] } else { &[] }
 }
 
 fn treatment(path: &Path, kind: Kind, in_git: bool, writable: bool, named: &[PathBuf]) -> Option<Treatment> {

@@ -37,6 +37,8 @@ pub(crate) enum Op {
     /// Clones a mount, compares it, sets its attributes, attaches it.
     Bind {
         may_be_gone: bool,
+        /// Which file it must be attached to, where that matters.
+        onto: Option<Identity>,
         source: CString,
         target: CString,
         attributes: u64,

@@ -1,5 +1,6 @@
 //! From the plan to the steps that carry it out.
 
+use std::collections::HashMap;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use super::gate;
 use super::kernel::{self, right};
 use super::op::{Execution, Op};
 use crate::error::SandboxError;
+use crate::host::{Identity, Kind};
 use crate::plan::{Entry, Network, Plan, ProcessLimit, Resource, Rule};
 use crate::seccomp::{Architecture, Profile, program, watching};
 use crate::spec::Access;
@@ -19,6 +21,8 @@ const OLD: &str = "/.old";
 const HIDDEN_FILE: &str = "/.hidden-file";
 const HIDDEN_FOLDER: &str = "/.hidden-folder";
 const COVER: &str = "/.cover";
+/// Where writable trees are mounted once more, to keep what is in them in its place. The scratch space covers it.
+const PINS: &str = "/tmp/.pins";
 
 const RDONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const NOSUID: u64 = libc::MOUNT_ATTR_NOSUID;
@@ -66,7 +70,7 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
     ops.push(Op::MakeFile { path: text_of(HIDDEN_FILE)?, mode: 0, content: Vec::new() });
     ops.push(Op::MakeDirectory { path: text_of(HIDDEN_FOLDER)?, mode: 0 });
     for entry in base {
-        add(&mut ops, entry, Some(user))?;
+        add(&mut ops, entry, Some(user), None)?;
     }
     ops.push(Op::HostName { name: b"sandbox".to_vec() });
     ops.push(Op::RaiseLoopback);
@@ -81,14 +85,64 @@ pub(crate) fn plan_steps(plan: &Plan, cgroups: usize) -> Result<Vec<Op>, Sandbox
         ops.push(Op::Routing { messages: gate::messages(openings) });
         ops.push(Op::OpenSockets { sockets: gate::sockets(openings) });
     }
+    pin(&mut ops, plan)?;
+    let protection = Protection::new(plan);
     for entry in &plan.root {
-        add(&mut ops, entry, None)?;
+        add(&mut ops, entry, None, Some(&protection))?;
     }
     // Last, so that the group pays for little more than the command.
     if cgroups > 0 {
         ops.push(Op::JoinCgroups { count: cgroups });
     }
     Ok(ops)
+}
+
+/// What a plan protects, by path.
+struct Protection<'a> {
+    plan: &'a Plan,
+    identities: HashMap<&'a Path, Identity>,
+}
+
+impl<'a> Protection<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        let identities = plan.sensitive.iter().map(|one| (one.path.as_path(), one.identity)).collect();
+        Self { plan, identities }
+    }
+}
+
+/// Keeps folders and links in their place. The kernel neither renames nor removes what something is mounted on, whichever mount
+/// that was done through; so it is done through one that the command does not see, and nothing stands between the folders that
+/// it does see. Each is covered from below, the deepest first.
+fn pin(ops: &mut Vec<Op>, plan: &Plan) -> Result<(), SandboxError> {
+    let mut tree: Option<&Path> = None;
+    for pin in plan.pins.iter().rev() {
+        let may_be_gone = plan.may_be_gone(&pin.path);
+        if tree != Some(&pin.tree) {
+            tree = Some(&pin.tree);
+            ops.push(Op::MakeDirectory { path: text_of(PINS)?, mode: 0o700 });
+            ops.push(Op::Bind {
+                may_be_gone,
+                onto: None,
+                source: old(&pin.tree)?,
+                target: text_of(PINS)?,
+                attributes: 0,
+                identity: None,
+                recursive: true,
+            });
+        }
+        let below = pin.path.strip_prefix(&pin.tree).unwrap_or(&pin.path);
+        let is_folder = pin.kind == Kind::Directory;
+        ops.push(Op::Bind {
+            may_be_gone,
+            onto: Some(pin.identity),
+            source: text_of(if is_folder { HIDDEN_FOLDER } else { HIDDEN_FILE })?,
+            target: text(Path::new(PINS).join(below).as_os_str())?,
+            attributes: 0,
+            identity: None,
+            recursive: false,
+        });
+    }
+    Ok(())
 }
 
 /// The steps that close the root: the old one goes, the new one becomes read-only, and `/proc` shows little but processes. They cost
@@ -100,6 +154,7 @@ pub(crate) fn closing_steps() -> Result<Vec<Op>, SandboxError> {
         // It is another number for every start of the machine, and the same for all who run on it.
         Op::Bind {
             may_be_gone: true,
+            onto: None,
             source: text_of(HIDDEN_FILE)?,
             target: text_of("/proc/sys/kernel/random/boot_id")?,
             attributes: NOSUID | NODEV | RDONLY | NOEXEC,
@@ -231,7 +286,14 @@ fn rights(access: Access, file: bool) -> u64 {
     if file { rights & right::ON_FILES } else { rights }
 }
 
-fn add(ops: &mut Vec<Op>, entry: &Entry, user: Option<User>) -> Result<(), SandboxError> {
+fn add(
+    ops: &mut Vec<Op>,
+    entry: &Entry,
+    user: Option<User>,
+    protection: Option<&Protection<'_>>,
+) -> Result<(), SandboxError> {
+    // What every sandbox hides may be missing on this machine.
+    let may_be_gone = protection.is_none_or(|protection| protection.plan.may_be_gone(entry.path()));
     let path = text(entry.path().as_os_str())?;
     match entry {
         Entry::Directory { .. } => ops.push(Op::MakeDirectory { path, mode: 0o755 }),
@@ -252,6 +314,7 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: Option<User>) -> Result<(), Sandb
             ops.push(Op::MakeFile { path: own.clone(), mode: 0o444, content: content.clone().into_bytes() });
             ops.push(Op::Bind {
                 may_be_gone: false,
+                onto: None,
                 source: own.clone(),
                 target: path,
                 attributes: NOSUID | NODEV | RDONLY | NOEXEC,
@@ -265,7 +328,8 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: Option<User>) -> Result<(), Sandb
             let read_only = if access.write { 0 } else { RDONLY };
             let no_exec = if access.execute { 0 } else { NOEXEC };
             ops.push(Op::Bind {
-                may_be_gone: *protected,
+                may_be_gone: *protected && may_be_gone,
+                onto: protected.then_some(*identity),
                 source: old(at)?,
                 target: path,
                 attributes: NOSUID | NODEV | read_only | no_exec,
@@ -277,6 +341,7 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: Option<User>) -> Result<(), Sandb
             ops.push(Op::MakeFile { path: path.clone(), mode: 0o444, content: Vec::new() });
             ops.push(Op::Bind {
                 may_be_gone: false,
+                onto: None,
                 source: old(at)?,
                 target: path,
                 // Writing to a device works on a read-only mount; changing its node does not.
@@ -295,7 +360,8 @@ fn add(ops: &mut Vec<Op>, entry: &Entry, user: Option<User>) -> Result<(), Sandb
             )?);
         }
         Entry::Hidden { file, .. } => ops.push(Op::Bind {
-            may_be_gone: true,
+            may_be_gone,
+            onto: protection.and_then(|protection| protection.identities.get(entry.path()).copied()),
             source: text_of(if *file { HIDDEN_FILE } else { HIDDEN_FOLDER })?,
             target: path,
             attributes: NOSUID | NODEV | RDONLY | NOEXEC,

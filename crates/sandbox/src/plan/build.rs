@@ -1,6 +1,6 @@
 //! Joining what was asked for with what was seen.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,9 @@ use ringfence_policy::Limits;
 
 use super::layout::{Is, Layout, Wanted};
 use super::seen::Seen;
-use super::{Entry, Landlock, Network, Openings, Plan, ProcessLimit, Resource};
+use super::{Entry, Landlock, Network, Openings, Plan, ProcessLimit, Resource, SharedFiles};
 use crate::error::SandboxError;
-use crate::host::{Kind, Platform, Program, Role, Treatment, find};
+use crate::host::{Kind, Platform, Program, Role, Sensitive, Treatment, find};
 use crate::seccomp::Profile;
 use crate::spec::{Access, Spec, default_limits};
 
@@ -128,6 +128,9 @@ impl Plan {
             image: spec.image.clone(),
             assurance: spec.assurance,
             sensitive: seen.sensitive.clone(),
+            shared_files: SharedFiles { count: seen.hard_links.files, first: seen.hard_links.first.clone() },
+            pins: seen.pins.clone(),
+            passing: seen.passing.clone(),
             named: spec.named.clone(),
         })
     }
@@ -286,25 +289,31 @@ fn resolver(layout: &mut Layout, openings: &Openings, seen: &Seen) -> Result<(),
     }
 }
 
-/// Covers what is on the floor inside granted trees.
+/// Covers what is on the floor inside granted trees, and what has names outside the writable ones.
 fn protect(layout: &mut Layout, seen: &Seen) {
-    let mut done: HashSet<&Path> = HashSet::new();
     let programs: Vec<&Path> =
         seen.programs.iter().flat_map(Program::all).map(|program| program.found.real.as_path()).collect();
-    for one in &seen.sensitive {
-        // A link leads elsewhere: what it leads to is judged where it is.
-        if one.kind == Kind::Link || !done.insert(&one.path) {
+    let holds_program = |path: &Path| programs.iter().any(|program| program.starts_with(path));
+    // What is on the floor comes first where a path is both; folders come before what is in them.
+    let mut all: Vec<&Sensitive> = seen.sensitive.iter().chain(&seen.hard_links.kept).collect();
+    all.sort_by(|one, other| one.path.cmp(&other.path));
+    all.dedup_by(|one, other| one.path == other.path);
+    let mut hidden: Option<&Path> = None;
+    // A link leads elsewhere: what it leads to is judged where it is.
+    for one in all.into_iter().filter(|one| one.kind != Kind::Link) {
+        // Nothing is in what is hidden.
+        if hidden.is_some_and(|hidden| one.path.starts_with(hidden)) {
             continue;
         }
         let file = one.kind != Kind::Directory;
         let path = one.path.clone();
-        let holds_program = programs.iter().any(|program| program.starts_with(&path));
-        let access = Access { execute: holds_program, ..Access::READ };
-        layout.entries.push(match one.treatment {
-            Treatment::Hide if !holds_program => Entry::Hidden { path, file },
-            Treatment::Hide | Treatment::ReadOnly => {
-                Entry::Bind { path, access, file, identity: one.identity, protected: true }
-            }
+        let execute = holds_program(&path);
+        layout.entries.push(if one.treatment == Treatment::Hide && !execute {
+            hidden = Some(&one.path);
+            Entry::Hidden { path, file }
+        } else {
+            let access = Access { execute, ..Access::READ };
+            Entry::Bind { path, access, file, identity: one.identity, protected: true }
         });
     }
 }

@@ -31,7 +31,8 @@ impl Landlock {
         let rule = |path: &Path, access, file| Rule { path: path.to_path_buf(), access, file };
         let binds = || {
             entries.iter().filter_map(|entry| match entry {
-                Entry::Bind { path, access, file, .. } => Some((path, *access, *file)),
+                // What is protected has the rights of the tree around it, less what its mount refuses.
+                Entry::Bind { path, access, file, protected: false, .. } => Some((path, *access, *file)),
                 _ => None,
             })
         };
@@ -71,7 +72,7 @@ impl Landlock {
     pub(crate) fn without_the_root(&self, plan: &super::Plan) -> Vec<Rule> {
         let any_program = self.rules.iter().any(|rule| rule.path == Path::new("/") && rule.access.execute);
         let binds = plan.base.iter().chain(&plan.root).filter_map(|entry| match entry {
-            Entry::Bind { path, access, file, .. } => {
+            Entry::Bind { path, access, file, protected: false, .. } => {
                 let execute = access.execute && any_program;
                 Some(Rule { path: path.clone(), access: Access { execute, ..*access }, file: *file })
             }

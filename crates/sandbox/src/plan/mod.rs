@@ -25,7 +25,7 @@ pub(crate) use build::{DEVICES, base};
 pub use landlock::{Landlock, Rule};
 pub use seen::Seen;
 
-use crate::host::{Identity, Sensitive};
+use crate::host::{Identity, Pin, Sensitive};
 use crate::seccomp::Profile;
 use crate::spec::Access;
 
@@ -72,6 +72,15 @@ pub struct Plan {
     /// The trees that were to be granted only where possible, and are not.
     #[serde(skip)]
     pub left_out: Vec<PathBuf>,
+    /// Files of writable trees that are read-only because they have names elsewhere.
+    #[serde(skip_serializing_if = "SharedFiles::is_empty")]
+    pub shared_files: SharedFiles,
+    /// What can be neither renamed nor removed though the folder around it is writable.
+    #[serde(skip)]
+    pub(crate) pins: Vec<Pin>,
+    /// Trees in which what is protected may be gone when it is mounted.
+    #[serde(skip)]
+    pub(crate) passing: Vec<PathBuf>,
     /// The limits that were asked for, without defaults.
     #[serde(skip)]
     pub(crate) asked: Limits,
@@ -79,6 +88,22 @@ pub struct Plan {
     pub(crate) sensitive: Vec<Sensitive>,
     #[serde(skip)]
     pub(crate) named: Vec<PathBuf>,
+}
+
+/// Files of writable trees that have names outside them.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct SharedFiles {
+    /// How many there are.
+    pub count: usize,
+    /// The first of them.
+    pub first: Vec<PathBuf>,
+}
+
+impl SharedFiles {
+    /// Tells whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
 }
 
 /// Something that exists inside.
@@ -252,6 +277,12 @@ pub enum Resource {
 }
 
 impl Plan {
+    /// Tells whether something protected may be gone when it is mounted: where a tree was granted only if possible, files come
+    /// and go. Anywhere else it could come back unprotected.
+    pub(crate) fn may_be_gone(&self, path: &Path) -> bool {
+        self.passing.iter().any(|tree| path.starts_with(tree))
+    }
+
     /// Returns the time after which everything is killed.
     pub fn deadline(&self) -> Option<Duration> {
         self.limits.wall.map(ringfence_policy::Span::duration)

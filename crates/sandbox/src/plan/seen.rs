@@ -2,13 +2,17 @@
 //!
 //! INVARIANT: a tree on the floor is in it only where it was named itself, and no link that a command could have made was followed.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use ringfence_policy::{Direction, Floor};
 
 use super::build::{RESOLVER, SCRATCH};
 use crate::error::SandboxError;
-use crate::host::{Found, Kind, Platform, Program, Sensitive, find, survey};
+use crate::host::{
+    Found, HardLinks, Kind, LinkedFolder, Pin, Platform, Program, Sensitive, find, find_pins, find_shared,
+    survey_within,
+};
 use crate::spec::{Access, Spec, Tree};
 
 /// Everything about the machine that a plan depends on.
@@ -19,6 +23,12 @@ pub struct Seen {
     pub(super) trees: Vec<(Found, Access)>,
     pub(super) folders: Vec<Found>,
     pub(super) sensitive: Vec<Sensitive>,
+    /// Files in writable trees that have names elsewhere.
+    pub(super) hard_links: HardLinks,
+    /// What must stay where it is, so that protection does not go away with it.
+    pub(super) pins: Vec<Pin>,
+    /// Trees that were granted only where possible: what is in them may be gone when it is mounted.
+    pub(super) passing: Vec<PathBuf>,
     /// Where the machine's list of name servers really is.
     pub(super) resolver: Option<PathBuf>,
     /// What was to be granted only where possible, and is not.
@@ -46,10 +56,13 @@ impl Seen {
         let mut sensitive = Vec::new();
         let mut followed = Vec::new();
         let mut left_out = Vec::new();
+        let mut linked = Vec::new();
+        let mut passing = Vec::new();
+        let reach = writable_roots(spec);
         let wanted = spec.trees.iter().map(|tree| (tree, true));
         let possible = spec.possible.iter().map(|tree| (tree, false));
         for (tree, is_needed) in wanted.chain(possible) {
-            let looked = match Looked::at(tree, spec) {
+            let looked = match Looked::at(tree, spec, &reach) {
                 Ok(looked) => looked,
                 Err(SandboxError::Path { error, .. })
                     if spec.skip_missing && error.kind() == std::io::ErrorKind::NotFound =>
@@ -63,14 +76,37 @@ impl Seen {
                 }
             };
             sensitive.extend(looked.sensitive);
+            linked.extend(looked.linked);
+            if !is_needed {
+                passing.extend(looked.found.iter().map(|found| found.real.clone()));
+            }
             followed.extend(looked.links.into_iter().map(|link| (tree.path.clone(), link)));
             trees.extend(looked.found.into_iter().map(|found| (found, tree.access)));
         }
         refuse_planted(&followed, &trees)?;
+        let written: Vec<&Path> =
+            trees.iter().filter(|(_, access)| access.write).map(|(found, _)| found.real.as_path()).collect();
+        // A program is never writable, even in a writable folder.
+        let fixed: HashSet<&Path> =
+            programs.iter().flat_map(Program::all).map(|program| program.found.real.as_path()).collect();
+        let granted: Vec<&Path> = trees.iter().map(|(found, _)| found.real.as_path()).collect();
+        let hard_links = find_shared(&linked, &written, &granted, &fixed)?;
+        let pins = find_pins(&sensitive, &written)?;
         let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary && spec.image.is_none());
         let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
         let resolver = find(Path::new(RESOLVER)).ok().map(|found| found.real);
-        Ok(Self { platform: platform.clone(), programs, trees, folders, sensitive, resolver, left_out })
+        Ok(Self {
+            platform: platform.clone(),
+            programs,
+            trees,
+            folders,
+            sensitive,
+            hard_links,
+            pins,
+            passing,
+            resolver,
+            left_out,
+        })
     }
 }
 
@@ -80,10 +116,13 @@ struct Looked {
     /// The links on the way to it.
     links: Vec<PathBuf>,
     sensitive: Vec<Sensitive>,
+    /// The files in it that have several names.
+    linked: Vec<LinkedFolder>,
 }
 
 impl Looked {
-    fn at(tree: &Tree, spec: &Spec) -> Result<Self, SandboxError> {
+    /// Looks at a tree; `reach` are the writable trees of this specification.
+    fn at(tree: &Tree, spec: &Spec, reach: &[PathBuf]) -> Result<Self, SandboxError> {
         let refused = |error| SandboxError::Path { path: tree.path.clone(), error };
         let found = find(&tree.path).map_err(refused)?;
         if found.real == Path::new("/") && tree.access.write {
@@ -104,11 +143,17 @@ impl Looked {
         if let Some(own) = OWN.iter().find(|own| found.real.starts_with(own)) {
             return Err(refused(std::io::Error::other(format!("a sandbox has a `{own}` of its own"))));
         }
-        let sensitive = survey(&found.real, tree.access.write, &spec.named)?;
+        let survey = survey_within(&found.real, tree.access.write, &spec.named, reach)?;
         let links = found.links.iter().map(|(link, _)| link.clone()).collect();
         let found = if found.real == Path::new("/") { below_the_root()? } else { vec![found] };
-        Ok(Self { found, links, sensitive })
+        Ok(Self { found, links, sensitive: survey.sensitive, linked: survey.linked })
     }
+}
+
+/// Where the writable trees really are, as far as they exist.
+fn writable_roots(spec: &Spec) -> Vec<PathBuf> {
+    let all = spec.trees.iter().chain(&spec.possible).filter(|tree| tree.access.write);
+    all.filter_map(|tree| find(&tree.path).ok()).map(|found| found.real).collect()
 }
 
 /// Refuses a granted path that goes through a link in a folder that is granted for writing: the command, or one before it, could

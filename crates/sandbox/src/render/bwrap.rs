@@ -4,7 +4,11 @@ use std::path::Path;
 
 use super::{INNER, text};
 use crate::error::SandboxError;
+use crate::host::Kind;
 use crate::plan::{Entry, Plan};
+
+/// Where writable trees are mounted once more; the scratch space covers it.
+const PINS: &str = "/tmp/.pins";
 
 /// Returns the arguments of bwrap, to be passed by `--args`, and the contents of the files it makes. The arguments end
 /// before the command, which is the inner stage.
@@ -29,9 +33,12 @@ pub fn bwrap(plan: &Plan, inner: &Path, first: usize) -> Result<(Vec<String>, Ve
     add(&["--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox"]);
     // The inner stage makes mounts noexec and then gives up everything.
     add(&["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP"]);
-    for entry in plan.base.iter().chain(&plan.root) {
+    for (place, entry) in plan.base.iter().chain(&plan.root).enumerate() {
         let path = text(entry.path())?;
         let path = path.as_str();
+        if place == plan.base.len() {
+            pin(&mut add, plan)?;
+        }
         match entry {
             Entry::Bind { access, .. } => {
                 add(&[if access.write { "--bind" } else { "--ro-bind" }, path, path]);
@@ -57,4 +64,18 @@ pub fn bwrap(plan: &Plan, inner: &Path, first: usize) -> Result<(Vec<String>, Ve
     }
     add(&["--ro-bind", &text(inner)?, INNER, "--remount-ro", "/", "--chdir", "/"]);
     Ok((arguments, files))
+}
+
+/// Keeps folders in their place: see [`crate::linux`]. bwrap follows links, so that they stay as they are.
+fn pin(add: &mut impl FnMut(&[&str]), plan: &Plan) -> Result<(), SandboxError> {
+    let mut tree: Option<&Path> = None;
+    for pin in plan.pins.iter().filter(|pin| pin.kind == Kind::Directory) {
+        if tree != Some(&pin.tree) {
+            tree = Some(&pin.tree);
+            add(&["--bind", &text(&pin.tree)?, PINS]);
+        }
+        let below = pin.path.strip_prefix(&pin.tree).unwrap_or(&pin.path);
+        add(&["--bind", &text(&pin.path)?, &text(&Path::new(PINS).join(below))?]);
+    }
+    Ok(())
 }

@@ -63,6 +63,10 @@ pub fn seatbelt(plan: &Plan) -> Result<String, SandboxError> {
             | Entry::Scratch { .. } => {}
         }
     }
+    // Rules go by paths: what lies above something protected must keep its name.
+    for pin in &plan.pins {
+        say(format!("(deny file-write-unlink (literal {}))", quoted(&pin.path)?));
+    }
     for rule in plan.landlock.rules.iter().filter(|rule| rule.access.execute) {
         let filter = if rule.file { "literal" } else { "subpath" };
         say(format!("(allow process-exec ({filter} {}))", quoted(&rule.path)?));

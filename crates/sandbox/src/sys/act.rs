@@ -44,8 +44,8 @@ pub(super) fn perform(op: &Op) -> Result<(), (Step, isize)> {
         Op::Link { to, at: place } => kernel(libc::SYS_symlinkat, &[address(to), AT_FDCWD, address(place)])
             .map(drop)
             .map_err(at(Step::Root)),
-        Op::Bind { may_be_gone, source, target, attributes, identity, recursive } => {
-            match bind(source, target, *attributes, *identity, *recursive) {
+        Op::Bind { may_be_gone, onto, source, target, attributes, identity, recursive } => {
+            match bind(source, target, *attributes, (*identity, *onto), *recursive) {
                 Err((Step::Bind, errno)) if *may_be_gone && errno == libc::ENOENT as isize => Ok(()),
                 bound => bound,
             }
@@ -163,12 +163,13 @@ fn set_attributes(directory: usize, path: &CStr, flags: i32, set: u64) -> Result
 }
 
 const MOVE_MOUNT_F_EMPTY_PATH: usize = 4;
+const MOVE_MOUNT_T_EMPTY_PATH: usize = 0x40;
 
 fn bind(
     source: &CStr,
     target: &CStr,
     attributes: u64,
-    identity: Option<Identity>,
+    identities: (Option<Identity>, Option<Identity>),
     recursive: bool,
 ) -> Result<(), (Step, isize)> {
     const OPEN_TREE_CLONE: i32 = 1;
@@ -176,7 +177,7 @@ fn bind(
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC | depth;
     let failed = |errno| (Step::Bind, errno);
     let tree = kernel(libc::SYS_open_tree, &[AT_FDCWD, address(source), flags as usize]).map_err(failed)?;
-    let result = attach(tree, target, attributes, identity, depth);
+    let result = attach(tree, target, attributes, identities, depth);
     close(tree);
     result
 }
@@ -185,26 +186,48 @@ fn attach(
     tree: usize,
     target: &CStr,
     attributes: u64,
-    identity: Option<Identity>,
+    (identity, onto): (Option<Identity>, Option<Identity>),
     depth: i32,
 ) -> Result<(), (Step, isize)> {
     let failed = |errno| (Step::Bind, errno);
     if let Some(expected) = identity {
-        // SAFETY: `stat` is plain data for which zero is a value.
-        let mut found: libc::stat = unsafe { zeroed() };
-        let flags = libc::AT_EMPTY_PATH as usize;
-        kernel(libc::SYS_newfstatat, &[tree, address(c""), (&raw mut found) as usize, flags])
-            .map_err(failed)?;
-        if found.st_dev != expected.device || found.st_ino != expected.inode {
-            return Err((Step::Changed, libc::ESTALE as isize));
-        }
+        compare(tree, expected)?;
     }
     if attributes != 0 {
         set_attributes(tree, c"", libc::AT_EMPTY_PATH | depth, attributes).map_err(failed)?;
     }
-    kernel(libc::SYS_move_mount, &[tree, address(c""), AT_FDCWD, address(target), MOVE_MOUNT_F_EMPTY_PATH])
+    let Some(expected) = onto else {
+        return kernel(
+            libc::SYS_move_mount,
+            &[tree, address(c""), AT_FDCWD, address(target), MOVE_MOUNT_F_EMPTY_PATH],
+        )
         .map(drop)
-        .map_err(failed)
+        .map_err(failed);
+    };
+    // What is held cannot be exchanged before the mount is on it.
+    let place = open(target, libc::O_PATH | libc::O_NOFOLLOW, 0).map_err(failed)?;
+    let flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
+    let attached = compare(place, expected).and_then(|()| {
+        kernel(libc::SYS_move_mount, &[tree, address(c""), place, address(c""), flags])
+            .map(drop)
+            .map_err(failed)
+    });
+    close(place);
+    attached
+}
+
+/// Checks that a descriptor is the file that was seen.
+fn compare(descriptor: usize, expected: Identity) -> Result<(), (Step, isize)> {
+    // SAFETY: `stat` is plain data for which zero is a value.
+    let mut found: libc::stat = unsafe { zeroed() };
+    let flags = libc::AT_EMPTY_PATH as usize;
+    kernel(libc::SYS_newfstatat, &[descriptor, address(c""), (&raw mut found) as usize, flags])
+        .map_err(|errno| (Step::Bind, errno))?;
+    if found.st_dev == expected.device && found.st_ino == expected.inode {
+        Ok(())
+    } else {
+        Err((Step::Changed, libc::ESTALE as isize))
+    }
 }
 
 /// What is there of `/proc` besides processes: what programs ask of the machine they run on. Everything else tells of the host, as its

@@ -5,5 +5,6 @@ mod example;
 mod gate;
 mod input;
 mod native;
+mod protected;
 mod record;
 mod shared;

@@ -37,6 +37,9 @@ fn seen(spec: &Spec) -> Seen {
             .collect(),
         folders: Vec::new(),
         sensitive: Vec::new(),
+        hard_links: crate::host::HardLinks::default(),
+        pins: Vec::new(),
+        passing: Vec::new(),
         resolver: None,
         left_out: Vec::new(),
     }
