@@ -86,6 +86,8 @@ fn classify_v6(address: Ipv6Addr) -> AddressClass {
         [0x2001, 0..=0x1ff, ..] => AddressClass::Reserved,
         // ISATAP puts an IPv4 address into the interface identifier, below any prefix.
         [_, _, _, _, 0 | 0x100 | 0x200 | 0x300, 0x5efe, ..] => AddressClass::Translated,
+        // A translator may have a prefix of its own; behind any of them this is 169.254.169.254.
+        [.., 0xa9fe, 0xa9fe] => AddressClass::Metadata,
         [0x2000..=0x3fff, ..] => AddressClass::Public,
         _ => AddressClass::Reserved,
     }
@@ -154,6 +156,7 @@ mod tests {
             ("2001:db9::1", Public),          ("2002:a00:1::", Translated),
             ("2003::1", Public),              ("2a00::5efe:a00:1", Translated),
             ("2a00::200:5efe:a00:1", Translated), ("2a00::5eff:a00:1", Public),
+            ("2a00::a9fe:a9fe", Metadata),    ("2a00::a9fe:a9ff", Public),
             ("3fff::1", Documentation),       ("3fff:1000::1", Public),
             ("4000::1", Reserved),            ("5f00::1", Reserved),
             ("fbff::1", Reserved),            ("fd00:ec2::254", Private),

@@ -33,6 +33,7 @@ mod image;
 mod json;
 mod limit;
 pub mod manifest;
+mod metadata;
 mod name_set;
 mod network;
 mod path;
@@ -64,10 +65,11 @@ pub use host::{Host, HostError, HostName, HostPattern, HostSet, HostShape, Targe
 pub use image::{Image, ImageError};
 pub use json::{JsonError, JsonLimits, parse_json};
 pub use limit::{LimitError, Limits, Size, Span};
+pub use metadata::{is_metadata, is_metadata_address};
 pub use name_set::{
     Binary, BinarySet, NameError, NameKind, NamePattern, NameSet, SecretRef, SecretSet, Variable, VariableSet,
 };
-pub use network::{NetworkCeiling, NetworkGrant, OnUnknown, Private, is_metadata};
+pub use network::{NetworkCeiling, NetworkGrant, OnUnknown, Private};
 pub use path::{
     Direction, Floor, FloorEntry, FloorKind, FsCeiling, FsGrant, FsReach, Jail, PathError, PathPattern,
     PathReach, PathSet, Variables, normalise,

@@ -1,18 +1,20 @@
 //! The network part of a personality, and the grant it yields with a declaration.
 //!
 //! INVARIANT: a [`NetworkGrant`] admits a target only if the declaration and the ceiling both do, and lets a
-//! name go to a non-public address only if the ceiling says so.
+//! name go to a non-public address only if the ceiling says so; and to where clouds hand out credentials only if that very
+//! address is granted.
 
 mod private;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::address::{AddressClass, classify};
 use crate::host::{Host, HostPattern, HostSet, HostShape, Target};
+use crate::metadata::{is_metadata, is_metadata_address};
 use crate::{Code, Refusal};
 
 pub use private::Private;
@@ -228,11 +230,12 @@ impl NetworkGrant {
     /// Judges an address that the name of a granted target resolved to.
     pub fn judge_address(&self, target: &Target, address: IpAddr) -> Result<(), Refusal> {
         let class = classify(address);
+        // A name lifts the floor for what it resolves to, except for where clouds hand out credentials.
         let lifted = || match &target.host {
-            Host::Name(name) => self.private.covers_name(name),
+            Host::Name(name) => self.private.covers_name(name) && !is_metadata_address(address),
             Host::Address(_) => false,
         };
-        if class == AddressClass::Public
+        if (class == AddressClass::Public && !is_metadata_address(address))
             || lifted()
             || self.private.covers_address(address)
             || self.hosts.admits(&Target::new(Host::Address(address), target.port))
@@ -269,30 +272,6 @@ fn below_the_floor(host: &Host, address: IpAddr, class: &str) -> Refusal {
         return refusal.hint(unadvised(&address));
     }
     refusal.hint(format!("add `{host}`, `{address}` or its range to the personality's `network.private`"))
-}
-
-/// Names under which clouds answer with the credentials of the machine.
-const METADATA: &[&str] =
-    &["metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"];
-
-/// Addresses of the same outside of the ranges that [`classify`] knows: Alibaba, Oracle, Amazon, Google and Scaleway.
-const METADATA_ADDRESSES: &[IpAddr] = &[
-    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
-    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
-    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42)),
-];
-
-/// Tells whether a cloud may answer there with the credentials of the machine, so that nobody is advised to let a tool reach it.
-pub fn is_metadata(host: &Host) -> bool {
-    match host {
-        Host::Address(address) => {
-            METADATA_ADDRESSES.contains(address)
-                || matches!(classify(*address), AddressClass::LinkLocal | AddressClass::Metadata)
-        }
-        Host::Name(name) => METADATA.contains(&name.to_string().as_str()),
-    }
 }
 
 fn unadvised(what: &dyn fmt::Display) -> String {

@@ -63,11 +63,11 @@ fn manifest_codes() {
 #[test]
 fn floor() {
     let mut page = String::from(
-        "# The floor\n\nRefused inside any granted tree, unless the personality names that very path in that direction. Names match anywhere in a\npath and in any case. Written by a test from `crates/policy/src/path/floor/table.rs`.\n\n| path | what | refused |\n|---|---|---|\n",
+        "# The floor\n\nRefused inside any granted tree, unless the personality names that very path in that direction. Names match anywhere in a\npath, in any case, and in the other spellings that some file systems take for the same name.\n\nOne rule gathers the lines: what does an editor, a shell, an agent, a language or a build tool run or trust when a folder is\nopened or entered, when its user logs in next, or when it is called, without asking? What people run knowingly\n(`Makefile`, `package.json`, `build.rs`, `conftest.py`) is not on the floor, nor are `AGENTS.md` and its like, which a project keeps\nlike its README. A name that ends with `.quarantined-1` or another number was moved aside, and nothing looks for it.\n\nWritten by a test from `crates/policy/src/path/floor/table`.\n\n| path | what | refused | why |\n|---|---|---|---|\n",
     );
     for entry in Floor::entries() {
         let refused = entry.only.map_or("read and write", |direction| direction.as_str());
-        writeln!(page, "| `{}` | {} | {refused} |", entry.pattern, entry.kind).unwrap();
+        writeln!(page, "| `{}` | {} | {refused} | {} |", entry.pattern, entry.kind, entry.reason).unwrap();
     }
     assert_page("floor.md", &page);
 }

@@ -2,7 +2,8 @@
 //!
 //! INVARIANT: patterns are a meet-semilattice with exact intersections: `a.meet(b)` admits exactly the targets
 //! that both `a` and `b` admit. Two choices keep it exact: the names below a suffix are public all or none, and
-//! a range stands for its non-public addresses only (the public ones need no lifting).
+//! a range stands for its non-public addresses only (the public ones need no lifting), without those at which clouds hand out
+//! credentials.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Host, HostError, HostName, Target, text};
 use crate::address;
+use crate::metadata::is_metadata_address;
 use crate::visited::visited;
 
 /// Which hosts a pattern admits.
@@ -142,7 +144,7 @@ impl HostShape {
 }
 
 fn in_range(range: &IpNet, asked: IpAddr) -> bool {
-    range.contains(&asked) && !address::is_public(asked)
+    range.contains(&asked) && !address::is_public(asked) && !is_metadata_address(asked)
 }
 
 impl FromStr for HostPattern {

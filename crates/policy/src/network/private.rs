@@ -7,6 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::host::{HostError, HostName, HostPattern, HostSet, HostShape};
+use crate::metadata::is_metadata_address;
 
 /// Names, addresses and ranges that may lie on, or resolve to, non-public addresses; empty by default.
 ///
@@ -26,11 +27,11 @@ impl Private {
         Self(self.0.meet(&other.0))
     }
 
-    /// Tells whether the address itself, or a range around it, is listed.
+    /// Tells whether the address itself, or a range around it, is listed. No range covers where clouds hand out credentials.
     pub fn covers_address(&self, address: IpAddr) -> bool {
         self.iter().any(|entry| match entry.shape() {
             HostShape::Address(own) => *own == address,
-            HostShape::Range(range) => range.contains(&address),
+            HostShape::Range(range) => range.contains(&address) && !is_metadata_address(address),
             HostShape::Everything | HostShape::Name(_) | HostShape::Public | HostShape::Subdomains(_) => {
                 false
             }

@@ -135,6 +135,50 @@ fn answers_below_the_floor_are_refused_unless_lifted() {
 }
 
 #[test]
+fn metadata_is_reached_by_its_own_address_alone() {
+    #[rustfmt::skip]
+    let cases: &[(&[&str], &[&str], &str, bool)] = &[
+        // allow                              private                    answer                     admitted
+        (&["db.acme.io"],                     &["db.acme.io"],           "10.0.0.5",                true),
+        (&["db.acme.io"],                     &["db.acme.io"],           "169.254.169.254",         false),
+        (&["db.acme.io"],                     &["*.acme.io"],            "169.254.169.254",         false),
+        (&["db.acme.io"],                     &["169.254.0.0/16"],       "169.254.169.254",         false),
+        (&["db.acme.io"],                     &["0.0.0.0/0"],            "100.100.100.200",         false),
+        (&["db.acme.io"],                     &["169.254.169.254"],      "169.254.169.254",         true),
+        (&["db.acme.io"],                     &["169.254.169.254"],      "169.254.170.2",           false),
+        (&["db.acme.io"],                     &["169.254.169.254"],      "::ffff:169.254.169.254",  false),
+        (&["db.acme.io", "169.254.169.254"],  &[],                       "169.254.169.254",         true),
+        (&["db.acme.io", "169.254.169.254:1"], &[],                      "169.254.169.254",         false),
+        (&["db.acme.io"],                     &["db.acme.io"],           "::ffff:169.254.169.254",  false),
+        (&["db.acme.io"],                     &["db.acme.io"],           "64:ff9b::169.254.169.254", false),
+        (&["db.acme.io"],                     &["db.acme.io"],           "2a00::a9fe:a9fe",         false),
+        (&["db.acme.io"],                     &["db.acme.io"],           "fd00:ec2::254",           false),
+        (&["db.acme.io"],                     &["fd00::/8"],             "fd00:ec2::254",           false),
+        (&["db.acme.io"],                     &["fd00::/8"],             "fd00::1",                 true),
+        (&["db.acme.io"],                     &["db.acme.io"],           "168.63.129.16",           false),
+        (&["db.acme.io"],                     &["db.acme.io"],           "192.0.0.192",             false),
+        (&["db.acme.io"],                     &["db.acme.io"],           "fe80::a9fe:a9fe",         false),
+    ];
+    let target = Target::from_authority("db.acme.io:443").unwrap();
+    for (allow, private, answer, admitted) in cases {
+        let judged = grant(&["*"], allow, private).judge_address(&target, answer.parse().unwrap());
+        assert_eq!(judged.is_ok(), *admitted, "{allow:?} {private:?} ~ {answer}");
+    }
+    // The address itself, as a literal: a range around it is not enough, whatever the tool declares.
+    for (declared, allow, private, admitted) in [
+        (&["*"][..], &["*"][..], &["169.254.0.0/16"][..], false),
+        (&["169.254.169.254"], &["*"], &["169.254.0.0/16"], false),
+        (&["169.254.169.254"], &["*"], &["169.254.169.254"], true),
+        (&["*"], &["169.254.169.254"], &[], true),
+        (&["*"], &["*"], &[], false),
+    ] {
+        let judged =
+            grant(declared, allow, private).judge(&Target::from_authority("169.254.169.254:80").unwrap());
+        assert_eq!(judged.is_ok(), admitted, "{declared:?} {allow:?} {private:?}");
+    }
+}
+
+#[test]
 fn refusals_say_what_would_permit_them() {
     let grant = grant(&["api.acme.io:443", "db.acme.io"], &["*"], &[]);
     let judge = |authority| grant.judge(&Target::from_authority(authority).unwrap()).unwrap_err();

@@ -3,8 +3,10 @@
 //! Keys, credentials, shell start-up files, git's hooks, kernel doors and ringfence's own files are refused in both
 //! directions, wherever they lie in a granted tree, until a personality names that very path as a literal. Naming a
 //! directory above is not enough, and naming `.ssh` does not give `.ssh/id_rsa`, which is on the floor by itself.
-//! Names are compared without regard to ASCII case, since some file systems do.
+//! Names are compared as the file systems do that take most spellings for one.
 
+mod index;
+mod name;
 mod table;
 
 use std::ffi::OsStr;
@@ -12,13 +14,15 @@ use std::fmt;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use super::glob::component_in_any_case;
+use super::glob::component;
 use super::normal::{components, is_within};
 use super::pattern::PathPattern;
 use super::reach::Direction;
 use super::set::PathSet;
 
-use self::table::ENTRIES;
+use self::index::Index;
+use self::name::{folded, is_quarantined};
+use self::table::TABLES;
 
 /// The always-deny floor, a fixed table.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +37,8 @@ pub struct FloorEntry {
     pub kind: FloorKind,
     /// The only direction denied; both when absent.
     pub only: Option<Direction>,
+    /// Which program uses it, and what for.
+    pub reason: &'static str,
 }
 
 /// What a line of the floor protects.
@@ -52,6 +58,8 @@ pub enum FloorKind {
     Startup,
     /// Ringfence's own state.
     Store,
+    /// Files that a language, a debugger, a package manager or another program runs or trusts when it is called.
+    Tool,
 }
 
 impl fmt::Display for FloorKind {
@@ -64,14 +72,15 @@ impl fmt::Display for FloorKind {
             Self::Machine => "machine",
             Self::Startup => "shell start-up",
             Self::Store => "store",
+            Self::Tool => "tool start-up",
         })
     }
 }
 
 impl Floor {
     /// Returns the whole table.
-    pub fn entries() -> &'static [FloorEntry] {
-        ENTRIES
+    pub fn entries() -> impl Iterator<Item = &'static FloorEntry> {
+        TABLES.iter().copied().flatten()
     }
 
     /// Returns the line that denies a normalised `path`, and the path up to the name it matched.
@@ -96,13 +105,9 @@ impl Floor {
         let mut names = components(path)?;
         let mut depth = 0;
         loop {
-            let first = names.clone().next()?.first().map_or(0, u8::to_ascii_lowercase);
-            // Nearly every name is dismissed by one look at its first byte.
-            let starts = if depth == 0 { ROOT_STARTS | STARTS } else { STARTS };
-            let possible = first.is_ascii() && starts >> first & 1 == 1;
-            for entry in ENTRIES.iter().filter(|_| possible) {
-                let concerned = entry.first() == first
-                    && entry.only.is_none_or(|only| only == direction)
+            let first = folded(names.clone().next()?);
+            for entry in FIRST_NAMES.lines(&first) {
+                let concerned = entry.only.is_none_or(|only| only == direction)
                     && (depth == 0 || !entry.pattern.starts_with('/'));
                 if !concerned {
                     continue;
@@ -129,9 +134,7 @@ impl Floor {
     /// so that whoever walks through many files need not ask about each.
     pub fn may_end_with(name: &OsStr) -> bool {
         let name = name.as_encoded_bytes();
-        let first = name.first().map_or(0, u8::to_ascii_lowercase);
-        let alike = LAST_NAMES.get(usize::from(first));
-        alike.is_some_and(|names| names.iter().any(|last| component_in_any_case(last, name)))
+        LAST_NAMES.lines(&folded(name)).next().is_some() && !is_quarantined(name)
     }
 
     /// Returns a line of the floor whose first names are the last of `path`, so that it goes on below.
@@ -143,7 +146,8 @@ impl Floor {
             let begins = |entry: &&FloorEntry| {
                 (depth == 0 || !entry.pattern.starts_with('/')) && entry.starts_with_all(rest.clone())
             };
-            if let Some(entry) = ENTRIES.iter().find(begins) {
+            let first = folded(rest.clone().next()?);
+            if let Some(entry) = FIRST_NAMES.lines(&first).find(begins) {
                 return Some(entry);
             }
             names.next()?;
@@ -158,7 +162,7 @@ impl FloorEntry {
         let mut some = false;
         for wanted in self.pattern.split('/').filter(|wanted| !wanted.is_empty()) {
             match names.next() {
-                Some(name) if component_in_any_case(wanted.as_bytes(), name) => some = true,
+                Some(name) if component(wanted.as_bytes(), &folded(name)) => some = true,
                 Some(_) => return false,
                 None => return some,
             }
@@ -166,56 +170,31 @@ impl FloorEntry {
         false
     }
 
-    /// The first byte of the first name, which is never a wildcard: most lines differ there already.
-    const fn first(&self) -> u8 {
-        match self.pattern.as_bytes() {
-            [b'/', first, ..] | [first, ..] => *first,
-            [] => 0,
-        }
-    }
-
-    /// The last name.
-    fn last(&self) -> &'static str {
-        self.pattern.rsplit('/').next().unwrap_or(self.pattern)
-    }
-
     /// Returns how many components match when the entry is laid on the first of `names`.
     fn run<'a>(&self, mut names: impl Iterator<Item = &'a [u8]>) -> Option<usize> {
-        let mut length = 0;
+        let (mut length, mut last): (_, &[u8]) = (0, &[]);
         for wanted in self.pattern.split('/').filter(|wanted| !wanted.is_empty()) {
-            if !component_in_any_case(wanted.as_bytes(), names.next()?) {
+            last = names.next()?;
+            if !component(wanted.as_bytes(), &folded(last)) {
                 return None;
             }
             length += 1;
         }
-        Some(length)
+        (!is_quarantined(last)).then_some(length)
     }
 }
 
-/// The first bytes of the lines that hold from the root, and of those that hold anywhere, as bits; all are ASCII.
-const ROOT_STARTS: u128 = starts().0;
-const STARTS: u128 = starts().1;
-
-/// The last names of all lines by their first byte, which is never a wildcard either.
-static LAST_NAMES: LazyLock<[Vec<&'static [u8]>; 128]> = LazyLock::new(|| {
-    std::array::from_fn(|first| {
-        let names = ENTRIES.iter().map(|entry| entry.last().as_bytes());
-        names.filter(|name| name.first().is_some_and(|byte| usize::from(*byte) == first)).collect()
+/// The lines by their first names.
+static FIRST_NAMES: LazyLock<Index> = LazyLock::new(|| {
+    Index::new(|pattern| {
+        let pattern = pattern.strip_prefix('/').unwrap_or(pattern);
+        pattern.split_once('/').map_or(pattern, |(first, _)| first)
     })
 });
 
-const fn starts() -> (u128, u128) {
-    let (mut root, mut anywhere) = (0, 0);
-    let mut rest = ENTRIES;
-    while let [entry, tail @ ..] = rest {
-        match entry.pattern.as_bytes() {
-            [b'/', ..] => root |= 1 << entry.first(),
-            _ => anywhere |= 1 << entry.first(),
-        }
-        rest = tail;
-    }
-    (root, anywhere)
-}
+/// The lines by their last names.
+static LAST_NAMES: LazyLock<Index> =
+    LazyLock::new(|| Index::new(|pattern| pattern.rsplit_once('/').map_or(pattern, |(_, last)| last)));
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use ringfence::Code;
 use ringfence::policy::{
     AddressClass, Host, HostPattern, HostShape, ListKind, NetworkGrant, Target, classify, is_metadata,
+    is_metadata_address,
 };
 use ringfence_server::console::{PolicyQuestion, Surface};
 
@@ -150,11 +151,13 @@ fn not_advised(policy: &Policy<'_>, case: &Case) -> Option<String> {
 
 /// Returns why an address is never advised.
 fn unadvised_address(address: IpAddr) -> Option<String> {
+    if is_metadata_address(address) {
+        return Some(metadata(&address));
+    }
     match classify(address) {
         AddressClass::Public | AddressClass::Loopback | AddressClass::Private | AddressClass::SharedCgnat => {
             None
         }
-        AddressClass::LinkLocal | AddressClass::Metadata => Some(metadata(&address)),
         class => Some(format!("no change is advised: {address} is {class}, and no tool has business there")),
     }
 }
