@@ -10,7 +10,7 @@ mod closely;
 mod process;
 mod time;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,6 +39,8 @@ pub(crate) struct Looking {
     pub(crate) cpu: bool,
     /// The limit of memory, where looking is what enforces it.
     pub(crate) memory: Option<u64>,
+    /// Whether memory may be on a disk instead.
+    pub(crate) swap: bool,
 }
 
 /// The processes of a sandbox.
@@ -48,7 +50,12 @@ pub(crate) struct Tree {
     looked: Instant,
     beside: Beside,
     closely: Closely,
+    doubts: u32,
 }
+
+/// A process that is about to execute a program shows the memory of its parent as its own, for a moment. What is too much only because
+/// of that is looked at so often before it is believed.
+const DOUBTS: u32 = 3;
 
 impl Tree {
     /// Looks through process 1 of a sandbox, as soon as that has a root of its own. The machine is as it was before the command ran.
@@ -64,11 +71,13 @@ impl Tree {
             looked: Instant::now(),
             beside: Beside::new(before, open("tmp")),
             closely: Closely::default(),
+            doubts: 0,
         })
     }
 
     /// Adds up what all processes have used.
     pub(crate) fn spent(&mut self, looking: Looking) -> Spent {
+        let looking = Looking { swap: self.beside.is_swapping(), ..looking };
         let processes = self.processes();
         let mut accounts = HashMap::with_capacity(processes.len());
         for process in processes {
@@ -101,6 +110,12 @@ impl Tree {
                 self.beside.forget_shared();
             }
         }
+        if total <= limit {
+            self.doubts = 0;
+        } else if self.doubts < DOUBTS && total.saturating_sub(shown_twice(accounts)) <= limit {
+            self.doubts += 1;
+            return limit;
+        }
         total
     }
 
@@ -110,6 +125,13 @@ impl Tree {
         let listed = listed.into_iter().flatten().flatten();
         listed.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok()).collect()
     }
+}
+
+/// Adds up the memory of processes that look exactly like another.
+fn shown_twice(accounts: &HashMap<u32, Account>) -> u64 {
+    let mut known = HashSet::new();
+    let again = accounts.values().filter(|account| !known.insert((account.private, account.mapped)));
+    again.map(|account| account.private).sum()
 }
 
 /// Returns the most memory that this process has had at once, in bytes.

@@ -1,4 +1,4 @@
-//! Memory that stays while no process shows it: shared memory that is not mapped any more, and huge pages with holes.
+//! Memory that stays while no process shows it: shared memory that is not mapped any more.
 
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::memory::{LIMIT, mapped, touch};
-use crate::probe::{Needs, Outcome, Probe, confined, setup};
+use crate::probe::{Outcome, Probe};
 use crate::sys::{forked, waited};
 
 pub(crate) const PROBES: &[Probe] = &[
@@ -14,7 +14,6 @@ pub(crate) const PROBES: &[Probe] = &[
     shared("resource::memory_shared_trimmed", |_| trimmed()),
     shared("resource::memory_shared_zero_device", |_| zero_device()),
     shared("resource::memory_shared_of_the_dead", |_| filled_by_children()),
-    shared("resource::memory_huge_holes", |_| huge_holes()).needs(Needs::Kernel),
 ];
 
 const fn shared(name: &'static str, call: fn(&crate::scene::Scene) -> Outcome) -> Probe {
@@ -52,11 +51,11 @@ fn trimmed() -> Outcome {
     kept("448 MiB behind 56 pages")
 }
 
-/// What is mapped of this device is shared memory, and is there as soon as it is read.
+/// What is mapped of this device is shared memory like any other, by another way, and is there as soon as it is read.
 fn zero_device() -> Outcome {
-    let device = OpenOptions::new().read(true).open("/dev/zero")?;
+    let device = OpenOptions::new().read(true).write(true).open("/dev/zero")?;
+    let (access, kind) = (libc::PROT_READ, libc::MAP_SHARED);
     for _ in 0..PIECES {
-        let (access, kind) = (libc::PROT_READ, libc::MAP_SHARED);
         let start = sys!(libc::SYS_mmap, 0, PIECE, access, kind, device.as_raw_fd(), 0)?;
         for offset in (0..PIECE).step_by(PAGE) {
             // SAFETY: `read_volatile` demands memory that may be read: the mapping was just made, of that length.
@@ -82,32 +81,4 @@ fn filled_by_children() -> Outcome {
         sys!(libc::SYS_munmap, start + PAGE as i64, PIECE - PAGE)?;
     }
     kept("448 MiB that others filled")
-}
-
-/// A huge page of which one small page is mapped is kept whole.
-fn huge_holes() -> Outcome {
-    let huge = 2_i64 << 20;
-    let mut held = 0;
-    for _ in 0..224 {
-        let start = mapped(libc::MAP_PRIVATE, WRITE, 2 * huge as usize)?;
-        let first = (start + huge - 1) / huge * huge;
-        sys!(libc::SYS_madvise, first, huge, libc::MADV_HUGEPAGE)?;
-        touch(first, PAGE);
-        held += setup(huge_pages())?;
-        if first > start {
-            sys!(libc::SYS_munmap, start, first - start)?;
-        }
-        sys!(libc::SYS_munmap, first + PAGE as i64, start + 2 * huge - first - PAGE as i64)?;
-    }
-    match held >> 20 {
-        128.. => kept(&format!("{} MiB in holes", held >> 20)),
-        few => confined(format!("{few} MiB of huge pages")),
-    }
-}
-
-/// The huge pages of this process that are mapped whole, in bytes.
-fn huge_pages() -> std::io::Result<u64> {
-    let text = std::fs::read_to_string("/proc/self/smaps_rollup")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("AnonHugePages:")).unwrap_or_default();
-    Ok(line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) << 10)
 }

@@ -13,7 +13,9 @@ use crate::sys::{forked, waited};
 pub(crate) const PROBES: &[Probe] = &[
     uncounted("resource::memory_page_tables", |_| page_tables()),
     uncounted("resource::memory_behind_a_slow_process", |_| behind_a_slow_process()),
-    uncounted("resource::memory_tcp_buffers", |_| tcp_buffers()),
+    uncounted("resource::memory_without_a_leader", |_| without_a_leader()),
+    uncounted("resource::memory_tcp_buffers", |_| tcp_buffers("127.0.0.1:0")),
+    uncounted("resource::memory_tcp6_buffers", |_| tcp_buffers("[::1]:0")),
     uncounted("resource::memory_unix_buffers", |_| unix_buffers(Size::AsMade)),
     uncounted("resource::memory_unix_buffers_grown", |_| unix_buffers(Size::Grown)),
 ];
@@ -90,9 +92,41 @@ fn behind_a_slow_process() -> Outcome {
     judged(alive * (48 << 20))
 }
 
+/// A process whose first thread has ended shows no memory, and has it.
+fn without_a_leader() -> Outcome {
+    let mut children = Vec::new();
+    for _ in 0..8 {
+        children.push(forked(|| {
+            let filling = std::thread::Builder::new().spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                let length = 48 << 20;
+                let code = match mapped(libc::MAP_PRIVATE, libc::PROT_WRITE, length) {
+                    Ok(start) => {
+                        touch(start, length);
+                        std::thread::sleep(std::time::Duration::from_millis(1_500));
+                        0
+                    }
+                    Err(_) => 1,
+                };
+                // SAFETY: `_exit` has no demands.
+                unsafe { libc::_exit(code) }
+            });
+            let Ok(_filling) = filling else { return 1 };
+            // Ends this thread only.
+            let _ended = sys!(libc::SYS_exit, 0);
+            1
+        })?);
+    }
+    let mut alive = 0;
+    for child in children {
+        alive += usize::from(waited(child)? == 0);
+    }
+    judged(alive * (48 << 20))
+}
+
 /// Connections to ourselves that nobody reads.
-fn tcp_buffers() -> Outcome {
-    let listener = setup(TcpListener::bind("127.0.0.1:0"))?;
+fn tcp_buffers(address: &str) -> Outcome {
+    let listener = setup(TcpListener::bind(address))?;
     let address = setup(listener.local_addr())?;
     let (mut held, mut ends) = (0, Vec::new());
     for _ in 0..200 {

@@ -16,14 +16,16 @@ impl Machine {
     /// Looks at the machine before a command runs.
     pub(crate) fn now() -> Self {
         let sockets = std::fs::read_to_string("/proc/self/net/sockstat").unwrap_or_default();
-        Self { shared: shared_memory(), tcp: Sockets::read(&sockets).tcp_memory }
+        let (shared, swapped) = shared_memory();
+        Self { shared: shared + swapped, tcp: Sockets::read(&sockets).tcp_memory }
     }
 }
 
-/// The shared memory of the whole machine, in bytes.
-fn shared_memory() -> u64 {
+/// The shared memory of the whole machine, and what it has on disk instead of any memory, in bytes.
+fn shared_memory() -> (u64, u64) {
     let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    kibibytes(&meminfo, "Shmem:").unwrap_or_default()
+    let number = |name| kibibytes(&meminfo, name).unwrap_or_default();
+    (number("Shmem:"), number("SwapTotal:").saturating_sub(number("SwapFree:")))
 }
 
 /// What a tree holds beside its processes, in bytes.
@@ -40,6 +42,7 @@ pub(super) struct Held {
 pub(super) struct Beside {
     before: Machine,
     shared_now: u64,
+    is_swapping: bool,
     /// The scratch space, which has a limit of its own.
     scratch: Option<Opened>,
 }
@@ -55,23 +58,31 @@ const SPARE: u64 = 4;
 
 impl Beside {
     pub(super) const fn new(before: Machine, scratch: Option<Opened>) -> Self {
-        Self { before, shared_now: before.shared, scratch }
+        Self { before, shared_now: before.shared, is_swapping: true, scratch }
     }
 
     pub(super) fn look(&mut self, proc: &Folder, descriptors: u64, limit: u64) -> Held {
         let sockets = Sockets::read(&proc.read("1/net/sockstat").unwrap_or_default());
-        if sockets.tcp == 0 {
+        // Without a socket none of it is ours.
+        if sockets.all == 0 {
             self.before.tcp = sockets.tcp_memory;
         }
         let scratch = self.scratch.as_ref().and_then(|folder| fstatvfs(folder).ok());
         let scratch =
             scratch.map_or(0, |space| (space.f_blocks.saturating_sub(space.f_bfree)) * space.f_frsize);
-        self.shared_now = shared_memory().saturating_sub(scratch);
+        let (shared, swapped) = shared_memory();
+        self.shared_now = (shared + swapped).saturating_sub(scratch);
+        self.is_swapping = swapped > 0;
         let waiting = could_wait(sockets.all, descriptors).saturating_sub(limit / SPARE);
         Held {
             held: sockets.tcp_memory.saturating_sub(self.before.tcp) + waiting,
             shared: self.shared_now.saturating_sub(self.before.shared),
         }
+    }
+
+    /// Tells whether the machine had memory on disk when it was last looked at.
+    pub(super) const fn is_swapping(&self) -> bool {
+        self.is_swapping
     }
 
     /// What the machine has more is not this tree's.
@@ -93,7 +104,6 @@ const fn could_wait(sockets: u64, descriptors: u64) -> u64 {
 struct Sockets {
     /// All of them, of each family, also those on their way from one process to another.
     all: u64,
-    tcp: u64,
     /// The memory of TCP on the whole machine, in bytes.
     tcp_memory: u64,
 }
@@ -108,7 +118,6 @@ impl Sockets {
         };
         Self {
             all: number("sockets:", "used").unwrap_or_default(),
-            tcp: number("TCP:", "inuse").unwrap_or_default(),
             tcp_memory: number("TCP:", "mem").unwrap_or_default() * rustix::param::page_size() as u64,
         }
     }
@@ -122,7 +131,7 @@ mod tests {
     fn reads_what_the_kernel_writes() {
         let text = "sockets: used 118\nTCP: inuse 3 orphan 0 tw 0 alloc 1 mem 174\nUDP: inuse 0 mem 9\n";
         let page = rustix::param::page_size() as u64;
-        assert_eq!(Sockets::read(text), Sockets { all: 118, tcp: 3, tcp_memory: 174 * page });
+        assert_eq!(Sockets::read(text), Sockets { all: 118, tcp_memory: 174 * page });
         assert_eq!(Sockets::read(""), Sockets::default());
         assert!(Machine::now().shared > 0 || cfg!(not(target_os = "linux")));
     }

@@ -55,10 +55,12 @@ impl Closely {
         }
         let until = Instant::now() + patience;
         let (answer, answered) = channel();
-        let (proc, processes) = (Arc::clone(proc), accounts.keys().copied().collect::<Vec<u32>>());
+        let folders: Vec<(u32, String)> =
+            accounts.iter().map(|(process, account)| (*process, account.folder(*process))).collect();
+        let proc = Arc::clone(proc);
         let work = move || {
-            for process in processes {
-                let text = match proc.try_read(&format!("{process}/{file}")) {
+            for (process, folder) in folders {
+                let text = match proc.try_read(&format!("{folder}/{file}")) {
                     Ok(text) => text,
                     Err(error) if is_gone(&error) => String::new(),
                     // A process that may not be looked into does not answer.

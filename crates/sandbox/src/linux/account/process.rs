@@ -26,6 +26,8 @@ impl Folder {
 pub(super) struct Account {
     /// When it started, in ticks: a number can be given again.
     pub(super) start: u64,
+    /// A thread that lives on where the first one has ended, which then shows nothing.
+    pub(super) thread: Option<u32>,
     /// Whether it wanted a processor just then.
     pub(super) running: bool,
     /// Its own processor time.
@@ -34,6 +36,8 @@ pub(super) struct Account {
     pub(super) waited_for: Duration,
     /// Memory that is not shared with files, in bytes.
     pub(super) private: u64,
+    /// What it maps, in bytes.
+    pub(super) mapped: u64,
     /// Page tables, in bytes.
     pub(super) tables: u64,
     /// How many descriptors it has.
@@ -52,23 +56,37 @@ const WORTH: u64 = 32;
 impl Account {
     /// Reads what a look is for; nothing where there is no such process any more.
     pub(super) fn read(proc: &Folder, process: u32, looking: Looking) -> Option<Self> {
-        let mut account = Self::times(&proc.read(&format!("{process}/stat"))?)?;
+        let stat = proc.read(&format!("{process}/stat"))?;
+        let mut account = Self::times(&stat)?;
+        if leads_no_more(&stat) {
+            account.thread = living_thread(proc, process);
+        }
+        let folder = account.folder(process);
         if looking.cpu && account.own < FEW_TICKS {
             // Many short processes would be nothing if each were rounded down.
             let exact = proc.read(&format!("{process}/schedstat")).and_then(|text| nanoseconds(&text));
             account.own = account.own.max(exact.unwrap_or_default());
         }
-        let sizes = proc.read(&format!("{process}/statm")).and_then(|text| Sizes::read(&text));
+        let sizes = proc.read(&format!("{folder}/statm")).and_then(|text| Sizes::read(&text));
         let Some(sizes) = sizes else { return Some(account) };
-        account.private = sizes.private;
+        (account.private, account.mapped) = (sizes.private, sizes.mapped);
         if let Some(limit) = looking.memory {
-            account.descriptors = descriptors(proc, process);
-            if sizes.mapped / PER_TABLE > limit / WORTH {
-                let status = proc.read(&format!("{process}/status")).unwrap_or_default();
+            account.descriptors = descriptors(proc, &folder);
+            if looking.swap || sizes.mapped / PER_TABLE > limit / WORTH {
+                let status = proc.read(&format!("{folder}/status")).unwrap_or_default();
                 account.tables = kibibytes(&status, "VmPTE:").unwrap_or_default();
+                account.private += kibibytes(&status, "VmSwap:").unwrap_or_default();
             }
         }
         Some(account)
+    }
+
+    /// Where it tells of its memory.
+    pub(super) fn folder(&self, process: u32) -> String {
+        match self.thread {
+            Some(thread) => format!("{process}/task/{thread}"),
+            None => process.to_string(),
+        }
     }
 
     /// The third field is the state, the 14th to 17th fields are own and waited-for time, in user and kernel mode; the 22nd is the start. They are counted after the
@@ -87,6 +105,26 @@ impl Account {
             ..Self::default()
         })
     }
+}
+
+/// Tells whether the first thread has ended while others live: the 20th field is how many there are, with that one.
+fn leads_no_more(stat: &str) -> bool {
+    let after_name = stat.rsplit_once(')').map_or("", |(_, after_name)| after_name);
+    let mut fields = after_name.split_whitespace();
+    fields.next() == Some("Z")
+        && fields.nth(16).and_then(|threads| threads.parse().ok()).is_some_and(|threads: u32| threads > 1)
+}
+
+/// Returns a thread that still has memory.
+fn living_thread(proc: &Folder, process: u32) -> Option<u32> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let listed = openat(&proc.0, format!("{process}/task"), flags, Mode::empty()).and_then(Dir::new).ok()?;
+    let threads = listed.flatten().filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok());
+    let lives = |thread: &u32| {
+        let sizes = proc.read(&format!("{process}/task/{thread}/statm"));
+        sizes.and_then(|text| Sizes::read(&text)).is_some_and(|sizes| sizes.mapped > 0)
+    };
+    threads.filter(|thread| *thread != process).find(lives)
 }
 
 /// What a process maps, in bytes.
@@ -111,8 +149,8 @@ fn nanoseconds(schedstat: &str) -> Option<Duration> {
 }
 
 /// Since Linux 6.2 the size of the folder is how many descriptors there are; before that they are counted.
-fn descriptors(proc: &Folder, process: u32) -> u64 {
-    let path = format!("{process}/fd");
+fn descriptors(proc: &Folder, folder: &str) -> u64 {
+    let path = format!("{folder}/fd");
     let size = statat(&proc.0, &path, AtFlags::empty()).map_or(0, |folder| folder.st_size.unsigned_abs());
     if size > 0 {
         return size;
@@ -142,6 +180,9 @@ mod tests {
             (150, 450, 4711)
         );
         assert!(account.running && !Account::times(&stat.replace(" R ", " S ")).unwrap().running);
+        let gone = stat.replace(" R ", " Z ");
+        assert!(!leads_no_more(stat) && !leads_no_more(&gone));
+        assert!(leads_no_more(&gone.replace(" 20 0 1 0 4711", " 20 0 2 0 4711")));
         assert_eq!(Account::times("7 (x"), None);
         let page = rustix::param::page_size() as u64;
         let sizes = Sizes::read("900 30 12 1 0 33 0").unwrap();
@@ -155,7 +196,7 @@ mod tests {
     fn a_process_tells_of_its_descriptors_and_tables() {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let proc = Folder(rustix::fs::open("/proc", flags, Mode::empty()).unwrap());
-        let looking = Looking { cpu: true, memory: Some(1) };
+        let looking = Looking { cpu: true, memory: Some(1), swap: false };
         let account = Account::read(&proc, std::process::id(), looking).unwrap();
         assert!(account.descriptors >= 3 && account.tables > 0 && account.private > 0, "{account:?}");
         assert!(account.own > Duration::ZERO, "{account:?}");
