@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::host::{Sensitive, survey};
+use crate::host::{Sensitive, survey_within};
 use crate::inert::is_inert;
 use crate::plan::Plan;
 use crate::report::Quarantined;
@@ -31,7 +31,7 @@ pub(crate) fn quarantine(plan: &Plan) -> Aftermath {
     };
     let mut aftermath = Aftermath::default();
     for tree in &plan.guarded {
-        let all = match survey(tree, true, &plan.named) {
+        let all = match survey_within(tree, true, &plan.named, &plan.guarded) {
             Ok(all) => all,
             Err(error) => {
                 aftermath.left.push((tree.clone(), error.to_string()));

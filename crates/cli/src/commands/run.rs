@@ -15,7 +15,7 @@ use ringfence::sandbox::{Plan, RawTerminal, Report, Sandbox, SandboxError, Strea
 
 pub(super) use self::limit::limits;
 
-use self::show::{print, refuse, shown, shown_path};
+use self::show::{print, refuse, shared_files, shown, shown_path};
 use self::spec::specify;
 use crate::error::{CommandError, Exit};
 use crate::interrupt::Interrupt;
@@ -121,6 +121,9 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
     if args.print_plan {
         print(&plan, &sandbox, out)?;
         return Ok(Ran::Own(Exit::Done));
+    }
+    if let Some(sentence) = shared_files(&plan).filter(|_| !args.json) {
+        let _told = writeln!(std::io::stderr().lock(), "ringfence: {sentence}");
     }
     if let Some(runtime) = &runtime {
         runtimes::sweep(args.engine.as_deref(), runtime.handle());

@@ -16,5 +16,6 @@ pub use path::{Found, Identity, Kind};
 pub use platform::Platform;
 pub use program::{Program, SearchPath};
 pub(crate) use protected::{
-    HardLinks, LinkedFolder, Pin, Sensitive, Treatment, find_pins, find_shared, survey, survey_within,
+    HardLinks, LinkedFolder, Pin, Sensitive, Treatment, find_pins, find_shared, survey_with_names,
+    survey_within,
 };

@@ -1,7 +1,7 @@
 //! Files on the always-deny floor inside granted trees: keys to hide, start-up files and hooks to keep from change.
 
 use std::ffi::CString;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ringfence_policy::{Direction, Floor, FloorKind};
@@ -16,7 +16,7 @@ mod walk;
 
 pub(crate) use hard_link::{HardLinks, LinkedFolder, find_shared};
 pub(crate) use pin::{Pin, find_pins};
-use walk::{Walk, is_system};
+use walk::Walk;
 
 /// A file or folder on the floor.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -63,38 +63,86 @@ pub(crate) struct Survey {
 /// # Errors
 ///
 /// The tree is too large to be searched, or holds too many files on the floor, or changes while it is searched.
+#[cfg(test)]
 pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<Vec<Sensitive>, SandboxError> {
-    survey_within(root, writable, named, &[]).map(|survey| survey.sensitive)
+    survey_within(root, writable, named, &[])
 }
 
-/// Looks like [`survey`], and also for files with several names. What a link on the floor leads to counts where it is in one of
-/// the trees in `reach`, too.
+/// Looks for files on the floor below `root`, like [`search`], and sorts them.
 ///
 /// # Errors
 ///
-/// As for [`survey`].
+/// As for [`search`]; or it holds too many files on the floor.
 pub(crate) fn survey_within(
     root: &Path,
     writable: bool,
     named: &[PathBuf],
     reach: &[PathBuf],
+) -> Result<Vec<Sensitive>, SandboxError> {
+    let mut sensitive = Vec::new();
+    search(root, writable, named, reach, &mut |found| gather(&mut sensitive, found, root))?;
+    Ok(sorted(sensitive))
+}
+
+/// Looks like [`survey_within`], and in a writable tree also for files with several names. Each file is looked at for that.
+///
+/// # Errors
+///
+/// As for [`survey_within`].
+pub(crate) fn survey_with_names(
+    root: &Path,
+    writable: bool,
+    named: &[PathBuf],
+    reach: &[PathBuf],
 ) -> Result<Survey, SandboxError> {
-    if is_system(root) && !writable {
-        return Ok(Survey::default());
+    let (mut sensitive, mut linked) = (Vec::new(), Vec::new());
+    let names = writable.then_some(&mut linked);
+    Walk::new(root, writable, named, reach, names).run(&mut |found| gather(&mut sensitive, found, root))?;
+    Ok(Survey { sensitive: sorted(sensitive), linked })
+}
+
+/// Hands each file on the floor below `root` to `found`, in no order; one may come twice. What a link on the floor leads to counts
+/// like the link where it is in this tree, or in one of the trees in `reach`.
+///
+/// # Errors
+///
+/// The tree is too large to be searched, or changes while it is searched, or `found` has had enough.
+pub(crate) fn search(
+    root: &Path,
+    writable: bool,
+    named: &[PathBuf],
+    reach: &[PathBuf],
+    found: &mut dyn FnMut(Sensitive) -> Result<(), SandboxError>,
+) -> Result<(), SandboxError> {
+    Walk::new(root, writable, named, reach, None).run(found)
+}
+
+fn gather(sensitive: &mut Vec<Sensitive>, found: Sensitive, root: &Path) -> Result<(), SandboxError> {
+    sensitive.push(found);
+    if sensitive.len() > MAX_SENSITIVE {
+        return Err(too_many(root, "protected files", MAX_SENSITIVE));
     }
-    Walk::new(root, writable, named, reach).run()
+    Ok(())
+}
+
+fn sorted(mut sensitive: Vec<Sensitive>) -> Vec<Sensitive> {
+    sensitive.sort_by(|one, other| one.path.cmp(&other.path));
+    sensitive.dedup_by(|one, other| one.path == other.path && one.treatment == other.treatment);
+    sensitive
+}
+
+fn too_many(root: &Path, what: &str, most: usize) -> SandboxError {
+    SandboxError::Inexpressible {
+        what: format!(
+            "the always-deny floor in `{}`: it holds more than {most} {what}; grant less of it",
+            root.display()
+        ),
+    }
 }
 
 /// Looks at one path. One that is gone needs no protection.
-fn seen(path: &Path, treatment: Treatment) -> Option<Sensitive> {
+fn seen(path: &Path, kind: Kind, treatment: Treatment) -> Option<Sensitive> {
     let found = std::fs::symlink_metadata(path).ok()?;
-    let kind = match found.file_type() {
-        kind if kind.is_dir() => Kind::Directory,
-        kind if kind.is_file() => Kind::File,
-        kind if kind.is_symlink() => Kind::Link,
-        kind if kind.is_fifo() => Kind::Pipe,
-        _ => Kind::Other,
-    };
     let identity = Identity { device: found.dev(), inode: found.ino() };
     let made = (kind == Kind::Link).then(|| (found.ctime(), found.ctime_nsec()));
     Some(Sensitive { path: path.to_path_buf(), kind, identity, made, treatment })
@@ -107,9 +155,10 @@ fn led_to(path: &Path, treatment: Treatment, root: &Path, reach: &[PathBuf]) -> 
     let trees = || reach.iter().map(PathBuf::as_path).chain([root]);
     let is_inside =
         |path: &Path| trees().any(|tree| path.starts_with(tree)) && !trees().any(|tree| path == tree);
-    let way = found.links.iter().map(|(link, _)| link.as_path()).filter(|link| *link != path);
-    let all = way.chain([found.real.as_path()]).filter(|path| is_inside(path));
-    all.filter_map(|path| seen(path, treatment)).collect()
+    let way =
+        found.links.iter().map(|(link, _)| (link.as_path(), Kind::Link)).filter(|(link, _)| *link != path);
+    let all = way.chain([(found.real.as_path(), found.kind)]).filter(|(path, _)| is_inside(path));
+    all.filter_map(|(path, kind)| seen(path, kind, treatment)).collect()
 }
 
 /// The names that say, in a folder that git takes for a repository, what git runs. Any folder that looks like a repository is one

@@ -116,12 +116,11 @@ impl<'a> Protection<'a> {
 fn pin(ops: &mut Vec<Op>, plan: &Plan) -> Result<(), SandboxError> {
     let mut tree: Option<&Path> = None;
     for pin in plan.pins.iter().rev() {
-        let may_be_gone = plan.may_be_gone(&pin.path);
         if tree != Some(&pin.tree) {
             tree = Some(&pin.tree);
             ops.push(Op::MakeDirectory { path: text_of(PINS)?, mode: 0o700 });
             ops.push(Op::Bind {
-                may_be_gone,
+                may_be_gone: false,
                 onto: None,
                 source: old(&pin.tree)?,
                 target: text_of(PINS)?,
@@ -133,7 +132,7 @@ fn pin(ops: &mut Vec<Op>, plan: &Plan) -> Result<(), SandboxError> {
         let below = pin.path.strip_prefix(&pin.tree).unwrap_or(&pin.path);
         let is_folder = pin.kind == Kind::Directory;
         ops.push(Op::Bind {
-            may_be_gone,
+            may_be_gone: false,
             onto: Some(pin.identity),
             source: text_of(if is_folder { HIDDEN_FOLDER } else { HIDDEN_FILE })?,
             target: text(Path::new(PINS).join(below).as_os_str())?,
@@ -329,7 +328,7 @@ fn add(
             let no_exec = if access.execute { 0 } else { NOEXEC };
             ops.push(Op::Bind {
                 may_be_gone: *protected && may_be_gone,
-                onto: protected.then_some(*identity),
+                onto: (*protected && !may_be_gone).then_some(*identity),
                 source: old(at)?,
                 target: path,
                 attributes: NOSUID | NODEV | read_only | no_exec,
@@ -361,7 +360,9 @@ fn add(
         }
         Entry::Hidden { file, .. } => ops.push(Op::Bind {
             may_be_gone,
-            onto: protection.and_then(|protection| protection.identities.get(entry.path()).copied()),
+            onto: protection
+                .filter(|_| !may_be_gone)
+                .and_then(|protection| protection.identities.get(entry.path()).copied()),
             source: text_of(if *file { HIDDEN_FILE } else { HIDDEN_FOLDER })?,
             target: path,
             attributes: NOSUID | NODEV | RDONLY | NOEXEC,

@@ -294,13 +294,15 @@ fn protect(layout: &mut Layout, seen: &Seen) {
     let programs: Vec<&Path> =
         seen.programs.iter().flat_map(Program::all).map(|program| program.found.real.as_path()).collect();
     let holds_program = |path: &Path| programs.iter().any(|program| program.starts_with(path));
-    // What is on the floor comes first where a path is both; folders come before what is in them.
-    let mut all: Vec<&Sensitive> = seen.sensitive.iter().chain(&seen.hard_links.kept).collect();
-    all.sort_by(|one, other| one.path.cmp(&other.path));
+    let all = seen.sensitive.iter().chain(&seen.hard_links.kept);
+    // A link leads elsewhere: what it leads to is judged where it is.
+    let mut all: Vec<&Sensitive> = all.filter(|one| one.kind != Kind::Link).collect();
+    // Folders come before what is in them, and of two treatments of one path the stronger.
+    let is_weaker = |one: &Sensitive| one.treatment != Treatment::Hide;
+    all.sort_by(|one, other| (&one.path, is_weaker(one)).cmp(&(&other.path, is_weaker(other))));
     all.dedup_by(|one, other| one.path == other.path);
     let mut hidden: Option<&Path> = None;
-    // A link leads elsewhere: what it leads to is judged where it is.
-    for one in all.into_iter().filter(|one| one.kind != Kind::Link) {
+    for one in all {
         // Nothing is in what is hidden.
         if hidden.is_some_and(|hidden| one.path.starts_with(hidden)) {
             continue;

@@ -11,7 +11,7 @@ use super::build::{RESOLVER, SCRATCH};
 use crate::error::SandboxError;
 use crate::host::{
     Found, HardLinks, Kind, LinkedFolder, Pin, Platform, Program, Sensitive, find, find_pins, find_shared,
-    survey_within,
+    survey_with_names,
 };
 use crate::spec::{Access, Spec, Tree};
 
@@ -91,7 +91,13 @@ impl Seen {
             programs.iter().flat_map(Program::all).map(|program| program.found.real.as_path()).collect();
         let granted: Vec<&Path> = trees.iter().map(|(found, _)| found.real.as_path()).collect();
         let hard_links = find_shared(&linked, &written, &granted, &fixed)?;
-        let pins = find_pins(&sensitive, &written)?;
+        // In a tree that was granted only where possible, folders come and go.
+        let lasting: Vec<&Path> = written
+            .iter()
+            .copied()
+            .filter(|tree| !passing.iter().any(|passing| tree.starts_with(passing)))
+            .collect();
+        let pins = find_pins(&sensitive, &lasting)?;
         let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary && spec.image.is_none());
         let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
         let resolver = find(Path::new(RESOLVER)).ok().map(|found| found.real);
@@ -143,7 +149,7 @@ impl Looked {
         if let Some(own) = OWN.iter().find(|own| found.real.starts_with(own)) {
             return Err(refused(std::io::Error::other(format!("a sandbox has a `{own}` of its own"))));
         }
-        let survey = survey_within(&found.real, tree.access.write, &spec.named, reach)?;
+        let survey = survey_with_names(&found.real, tree.access.write, &spec.named, reach)?;
         let links = found.links.iter().map(|(link, _)| link.clone()).collect();
         let found = if found.real == Path::new("/") { below_the_root()? } else { vec![found] };
         Ok(Self { found, links, sensitive: survey.sensitive, linked: survey.linked })

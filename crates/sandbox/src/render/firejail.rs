@@ -6,6 +6,9 @@ use super::text;
 use crate::error::SandboxError;
 use crate::plan::{Entry, Plan};
 
+/// firejail takes 127 words, and its own name and the inner stage are among them.
+const MAX_OPTIONS: usize = 120;
+
 /// Returns the options of firejail; the inner stage and its arguments follow. It reads the rest of the plan from
 /// `plan_descriptor`.
 ///
@@ -73,6 +76,13 @@ pub fn firejail(plan: &Plan, inner: &Path, plan_descriptor: usize) -> Result<Vec
         options.push("--private-tmp".into());
     }
     options.push("--noexec=/tmp".into());
+    if options.len() > MAX_OPTIONS {
+        let what = format!(
+            "{} granted and protected paths with firejail, which takes {MAX_OPTIONS} options",
+            plan.root.len()
+        );
+        return Err(SandboxError::Inexpressible { what });
+    }
     Ok(options)
 }
 

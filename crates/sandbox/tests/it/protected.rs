@@ -124,6 +124,6 @@ fn what_is_protected_must_be_there_and_the_same_when_it_is_mounted() {
             other => panic!("{other:?}"),
         }
         // Where a tree was granted only if possible, files come and go.
-        assert_eq!(sandbox.run_plan(&possible, Streams::default()).is_ok(), !exchanged);
+        assert_eq!(sandbox.run_plan(&possible, Streams::default()).is_ok(), !exchanged || hidden);
     }
 }

@@ -34,6 +34,24 @@ pub(super) fn print(plan: &Plan, sandbox: &Sandbox, out: &mut dyn Write) -> Resu
     Ok(())
 }
 
+/// Says which files of writable folders cannot be written because others share them.
+pub(super) fn shared_files(plan: &Plan) -> Option<String> {
+    let shared = &plan.shared_files;
+    if shared.is_empty() {
+        return None;
+    }
+    let mut names: Vec<String> = shared.first.iter().map(|path| format!("`{}`", shown_path(path))).collect();
+    if shared.count > names.len() {
+        names.push("…".to_owned());
+    }
+    let files =
+        if shared.count == 1 { "1 file is".to_owned() } else { format!("{} files are", shared.count) };
+    Some(format!(
+        "{files} read-only: hard links that files outside the writable folders share ({}); copy to change",
+        names.join(", ")
+    ))
+}
+
 pub(super) fn shown(report: &Report, network: Option<&(Connections, Tally)>) -> serde_json::Value {
     let (exit_code, signal) = match report.ending {
         Ending::Exited(code) => (code, None),

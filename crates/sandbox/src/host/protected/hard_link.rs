@@ -141,7 +141,7 @@ fn condense(
     let kept = parts.into_values().flatten();
     kept.map(|path| match shared.get(&path) {
         Some(file) => Ok(file.clone()),
-        None => seen(&path, Treatment::ReadOnly).ok_or_else(|| {
+        None => seen(&path, Kind::Directory, Treatment::ReadOnly).ok_or_else(|| {
             let error =
                 std::io::Error::other("it is gone, and it held hard links a moment ago; run it again");
             SandboxError::Path { path, error }

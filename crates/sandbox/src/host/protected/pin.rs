@@ -46,7 +46,8 @@ pub(crate) fn find_pins(sensitive: &[Sensitive], trees: &[&Path]) -> Result<Vec<
             if pins.contains_key(path) {
                 break;
             }
-            let folder = seen(path, Treatment::ReadOnly).filter(|found| found.kind == Kind::Directory);
+            let is_folder = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+            let folder = seen(path, Kind::Directory, Treatment::ReadOnly).filter(|_| is_folder);
             let Some(folder) = folder else {
                 let error = std::io::Error::other(
                     "it changed while it was searched for protected files; run it again",

@@ -110,7 +110,7 @@ fn a_folder_that_only_we_can_enter_counts_as_a_whole() {
 fn shared(trees: &[&Path], fixed: &[&Path]) -> Result<Vec<(PathBuf, Kind, Treatment)>, SandboxError> {
     let mut linked = Vec::new();
     for tree in trees {
-        linked.extend(survey_within(tree, true, &[], &[])?.linked);
+        linked.extend(survey_with_names(tree, true, &[], &[])?.linked);
     }
     let found = find_shared(&linked, trees, trees, &fixed.iter().copied().collect())?;
     Ok(found.kept.into_iter().map(|one| (one.path, one.kind, one.treatment)).collect())
@@ -184,7 +184,7 @@ fn many_hard_links_are_kept_by_folders_and_too_many_are_refused() {
     assert_eq!(files.len(), 302);
     // A folder around what was granted by itself stays.
     let granted = work.join("modules/one/lib/f10");
-    let linked = survey_within(&work, true, &[], &[]).unwrap().linked;
+    let linked = survey_with_names(&work, true, &[], &[]).unwrap().linked;
     let refused = find_shared(&linked, &[&work], &[&work, &granted], &Default::default());
     assert!(refused.unwrap_err().to_string().contains("copy them"));
     // Right in the tree there is no folder to take.
@@ -202,7 +202,7 @@ fn a_link_on_the_floor_protects_where_it_leads_and_the_way_there() {
     std::os::unix::fs::symlink("../other/now/rc", work.join(".bashrc")).unwrap();
     std::os::unix::fs::symlink("../out/rc", work.join(".zshrc")).unwrap();
     let paths = |reach: &[PathBuf]| -> Vec<PathBuf> {
-        let found = survey_within(&work, true, &[], reach).unwrap().sensitive;
+        let found = survey_within(&work, true, &[], reach).unwrap();
         found.into_iter().map(|one| one.path).collect()
     };
     assert_eq!(paths(&[]), [work.join(".bashrc"), work.join(".zshrc")]);

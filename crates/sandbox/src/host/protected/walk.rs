@@ -8,9 +8,7 @@ use rustix::io::Errno;
 
 use super::folder::{Folder, identity, kind_of, names};
 use super::hard_link::{Linked, LinkedFolder};
-use super::{
-    MAX_ENTRIES, MAX_SENSITIVE, SYSTEM, Sensitive, Survey, Treatment, in_repository, led_to, treatment,
-};
+use super::{MAX_ENTRIES, SYSTEM, Sensitive, Treatment, in_repository, led_to, seen, too_many, treatment};
 use crate::error::SandboxError;
 use crate::host::{Identity, Kind};
 
@@ -27,11 +25,14 @@ pub(super) struct Walk<'a> {
     pub(super) named: &'a [PathBuf],
     /// The trees in which what a link leads to is protected like the link.
     pub(super) reach: &'a [PathBuf],
+    /// Where files with several names go, if they are looked for.
+    linked: Option<&'a mut Vec<LinkedFolder>>,
     /// Where it is.
     path: PathBuf,
     entries: usize,
-    survey: Survey,
 }
+
+type Found<'f> = &'f mut dyn FnMut(Sensitive) -> Result<(), SandboxError>;
 
 /// A folder on the way down.
 struct Level {
@@ -48,20 +49,30 @@ enum Entered {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(root: &'a Path, writable: bool, named: &'a [PathBuf], reach: &'a [PathBuf]) -> Self {
-        let (path, survey) = (root.to_path_buf(), Survey::default());
-        Self { root, writable, named, reach, path, entries: 0, survey }
+    pub(super) fn new(
+        root: &'a Path,
+        writable: bool,
+        named: &'a [PathBuf],
+        reach: &'a [PathBuf],
+        linked: Option<&'a mut Vec<LinkedFolder>>,
+    ) -> Self {
+        Self { root, writable, named, reach, linked, path: root.to_path_buf(), entries: 0 }
     }
 
-    /// Walks through it all.
-    pub(super) fn run(mut self) -> Result<Survey, SandboxError> {
+    /// Walks through it all and hands on what it finds.
+    pub(super) fn run(mut self, found: Found<'_>) -> Result<(), SandboxError> {
+        if is_system(self.root) && !self.writable {
+            return Ok(());
+        }
         let root = match Folder::at(self.root) {
             Ok(root) => root,
             // A single file has nothing below it.
-            Err(Errno::NOTDIR | Errno::NOENT) => return Ok(self.survey),
-            Err(error) => return self.close_root(error),
+            Err(Errno::NOTDIR | Errno::NOENT) => return Ok(()),
+            Err(error) => return self.close_root(error, found),
         };
-        let Some(level) = self.look_into(root)? else { return self.close_root(Errno::ACCESS) };
+        let Some(level) = self.look_into(root, found)? else {
+            return self.close_root(Errno::ACCESS, found);
+        };
         let mut levels = vec![level];
         while let Some(level) = levels.last_mut() {
             let Some(name) = level.pending.pop() else {
@@ -70,7 +81,7 @@ impl<'a> Walk<'a> {
             };
             let Some(folder) = &level.folder else { return Err(self.changed()) };
             self.path.push(OsStr::from_bytes(name.as_bytes()));
-            match self.enter(folder, &name)? {
+            match self.enter(folder, &name, found)? {
                 Entered::Level(below) => {
                     levels.push(*below);
                     let far = levels.len().checked_sub(MAX_OPEN + 1).and_then(|above| levels.get_mut(above));
@@ -79,16 +90,13 @@ impl<'a> Walk<'a> {
                     }
                 }
                 Entered::Closed => {
-                    self.add(folder, &name, Treatment::Hide)?;
+                    self.add(folder, &name, Treatment::Hide, found)?;
                     self.path.pop();
                 }
                 Entered::Gone => _ = self.path.pop(),
             }
         }
-        let sensitive = &mut self.survey.sensitive;
-        sensitive.sort_by(|one, other| one.path.cmp(&other.path));
-        sensitive.dedup_by(|one, other| one.path == other.path);
-        Ok(self.survey)
+        Ok(())
     }
 
     /// Returns to the folder above, which is opened again where it was closed on the way down.
@@ -110,13 +118,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Opens the folder at the path and looks at what is in it.
-    fn enter(&mut self, around: &Folder, name: &CStr) -> Result<Entered, SandboxError> {
+    fn enter(&mut self, around: &Folder, name: &CStr, found: Found<'_>) -> Result<Entered, SandboxError> {
         if self.path.as_os_str().len() > MAX_PATH {
             return Ok(Entered::Closed);
         }
         match around.enter(name) {
             Ok(folder) => {
-                let looked = self.look_into(folder)?;
+                let looked = self.look_into(folder, found)?;
                 Ok(looked.map_or(Entered::Closed, |level| Entered::Level(Box::new(level))))
             }
             Err(Errno::NOENT) => Ok(Entered::Gone),
@@ -128,7 +136,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Looks at everything in a folder. None where that cannot be done.
-    fn look_into(&mut self, mut folder: Folder) -> Result<Option<Level>, SandboxError> {
+    fn look_into(&mut self, mut folder: Folder, found: Found<'_>) -> Result<Option<Level>, SandboxError> {
         if folder.is_closed() {
             return Ok(None);
         }
@@ -141,14 +149,14 @@ impl<'a> Walk<'a> {
             self.path.push(OsStr::from_bytes(name.as_bytes()));
             let in_git = repository.iter().any(|part| name.to_bytes() == part.as_bytes());
             let looked = match treatment(&self.path, kind, in_git, self.writable, self.named) {
-                Some(treatment) => self.add(&folder, &name, treatment),
+                Some(treatment) => self.add(&folder, &name, treatment, found),
                 None => {
                     if kind == Kind::Directory && !(self.root == Path::new("/") && is_system(&self.path)) {
                         pending.push(name);
-                    } else if self.writable && !matches!(kind, Kind::Directory | Kind::Link) {
+                    } else if self.linked.is_some() && !matches!(kind, Kind::Directory | Kind::Link) {
                         match folder.look(&name) {
-                            Ok(found) if names(&found) > 1 => {
-                                linked.push(Linked::new(name, kind, identity(&found), names(&found)));
+                            Ok(file) if names(&file) > 1 => {
+                                linked.push(Linked::new(name, kind, identity(&file), names(&file)));
                             }
                             Ok(_) | Err(Errno::NOENT) => {}
                             Err(_) => {
@@ -163,53 +171,46 @@ impl<'a> Walk<'a> {
             self.path.pop();
             looked?;
         }
-        if !linked.is_empty() {
+        if let Some(all) = self.linked.as_mut().filter(|_| !linked.is_empty()) {
             let (path, identity) = (self.path.clone(), folder.identity());
-            self.survey.linked.push(LinkedFolder { path, identity, files: linked });
+            all.push(LinkedFolder { path, identity, files: linked });
         }
-        self.check_size()?;
+        if self.entries > MAX_ENTRIES {
+            return Err(too_many(self.root, "files", MAX_ENTRIES));
+        }
         Ok(Some(Level { identity: folder.identity(), folder: Some(folder), pending }))
     }
 
-    /// Adds what is at the path, and what it leads to.
-    fn add(&mut self, folder: &Folder, name: &CStr, treatment: Treatment) -> Result<(), SandboxError> {
-        let found = match folder.look(name) {
-            Ok(found) => found,
+    /// Hands on what is at the path, and what it leads to.
+    fn add(
+        &self,
+        folder: &Folder,
+        name: &CStr,
+        treatment: Treatment,
+        found: Found<'_>,
+    ) -> Result<(), SandboxError> {
+        let file = match folder.look(name) {
+            Ok(file) => file,
             // One that is gone again needs no protection.
             Err(Errno::NOENT) => return Ok(()),
             Err(error) => return Err(self.failed(error)),
         };
-        let (path, kind) = (self.path.clone(), kind_of(&found));
-        let made = (kind == Kind::Link).then_some((found.st_ctime, found.st_ctime_nsec as i64));
+        let (path, kind) = (self.path.clone(), kind_of(&file));
+        let made = (kind == Kind::Link).then_some((file.st_ctime, file.st_ctime_nsec as i64));
         if kind == Kind::Link {
-            self.survey.sensitive.extend(led_to(&path, treatment, self.root, self.reach));
+            for one in led_to(&path, treatment, self.root, self.reach) {
+                found(one)?;
+            }
         }
-        self.survey.sensitive.push(Sensitive { path, kind, identity: identity(&found), made, treatment });
-        Ok(())
-    }
-
-    fn check_size(&self) -> Result<(), SandboxError> {
-        let too_many = [
-            (self.entries > MAX_ENTRIES, "files", MAX_ENTRIES),
-            (self.survey.sensitive.len() > MAX_SENSITIVE, "protected files", MAX_SENSITIVE),
-        ];
-        let Some((_, what, most)) = too_many.iter().find(|(too_many, ..)| *too_many) else { return Ok(()) };
-        Err(SandboxError::Inexpressible {
-            what: format!(
-                "the always-deny floor in `{}`: it holds more than {most} {what}; grant less of it",
-                self.root.display()
-            ),
-        })
+        found(Sensitive { path, kind, identity: identity(&file), made, treatment })
     }
 
     /// The tree itself cannot be looked into.
-    fn close_root(self, error: Errno) -> Result<Survey, SandboxError> {
-        if matches!(error, Errno::ACCESS | Errno::PERM) {
-            let mut survey = self.survey;
-            survey.sensitive.extend(super::seen(self.root, Treatment::Hide));
-            return Ok(survey);
+    fn close_root(self, error: Errno, found: Found<'_>) -> Result<(), SandboxError> {
+        if !matches!(error, Errno::ACCESS | Errno::PERM) {
+            return Err(self.failed(error));
         }
-        Err(self.failed(error))
+        seen(self.root, Kind::Directory, Treatment::Hide).map_or(Ok(()), found)
     }
 
     fn failed(&self, error: Errno) -> SandboxError {
@@ -223,6 +224,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-pub(super) fn is_system(path: &Path) -> bool {
+fn is_system(path: &Path) -> bool {
     SYSTEM.iter().any(|system| path.starts_with(system))
 }
