@@ -15,4 +15,4 @@ pub(crate) use path::find;
 pub use path::{Found, Identity, Kind};
 pub use platform::Platform;
 pub use program::{Program, SearchPath};
-pub(crate) use protected::{Sensitive, Treatment, survey};
+pub(crate) use protected::{Sensitive, Treatment, search, seen, survey};

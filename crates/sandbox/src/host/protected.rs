@@ -9,6 +9,7 @@ use ringfence_policy::{Direction, Floor, FloorKind};
 
 use super::path::{Identity, Kind, find};
 use crate::error::SandboxError;
+use crate::git;
 
 /// A file or folder on the floor.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -29,6 +30,8 @@ pub(crate) enum Treatment {
     Hide,
     /// It can be read.
     ReadOnly,
+    /// It may change: a folder that git takes for a repository, so that it is known which ones are new.
+    Watch,
 }
 
 /// More entries than this are not searched: a tree so large is not a workspace.
@@ -47,10 +50,42 @@ const SYSTEM: &[&str] = &["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "
 ///
 /// The tree is too large to be searched, or holds too many files on the floor.
 pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<Vec<Sensitive>, SandboxError> {
-    let is_system = |path: &Path| SYSTEM.iter().any(|system| path.starts_with(system));
     let mut sensitive = Vec::new();
+    search(root, writable, named, &mut |found| {
+        sensitive.push(found);
+        if sensitive.len() > MAX_SENSITIVE {
+            return Err(too_many(root, "protected files", MAX_SENSITIVE));
+        }
+        Ok(())
+    })?;
+    sensitive.sort_by(|one, other| one.path.cmp(&other.path));
+    sensitive.dedup_by(|one, other| one.path == other.path && one.treatment == other.treatment);
+    Ok(sensitive)
+}
+
+fn too_many(root: &Path, what: &str, most: usize) -> SandboxError {
+    SandboxError::Inexpressible {
+        what: format!(
+            "the always-deny floor in `{}`: it holds more than {most} {what}; grant less of it",
+            root.display()
+        ),
+    }
+}
+
+/// Hands each file on the floor below `root` to `found`, in no order; one may come twice.
+///
+/// # Errors
+///
+/// The tree is too large to be searched, or `found` has had enough.
+pub(crate) fn search(
+    root: &Path,
+    writable: bool,
+    named: &[PathBuf],
+    found: &mut dyn FnMut(Sensitive) -> Result<(), SandboxError>,
+) -> Result<(), SandboxError> {
+    let is_system = |path: &Path| SYSTEM.iter().any(|system| path.starts_with(system));
     if is_system(root) && !writable {
-        return Ok(sensitive);
+        return Ok(());
     }
     let mut pending = vec![root.to_path_buf()];
     let mut entries = 0;
@@ -64,22 +99,24 @@ pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<V
                 // One so deep that it has no path any more is in one that has.
                 let top = || folder.ancestors().find(|above| above.parent() == Some(root));
                 let closed = seen(&folder, Kind::Directory, Treatment::Hide);
-                sensitive.extend(closed.or_else(|| seen(top()?, Kind::Directory, Treatment::Hide)));
+                let closed = closed.or_else(|| seen(top()?, Kind::Directory, Treatment::Hide));
+                closed.map_or(Ok(()), &mut *found)?;
                 continue;
             }
         };
         entries += listed.len();
-        let is_git =
-            ["HEAD", "objects", "refs"].iter().all(|part| listed.iter().any(|(name, _)| name == part));
+        let git = git::Folder::of(&folder, listed.iter().map(|(name, _)| name.as_os_str()));
+        if git == git::Folder::Repository && writable {
+            seen(&folder, Kind::Directory, Treatment::Watch).map_or(Ok(()), &mut *found)?;
+        }
         for (name, kind) in listed {
             let path = folder.join(&name);
-            let in_git = is_git && ["commondir", "config", "hooks"].iter().any(|part| name == *part);
-            match treatment(&path, kind, in_git, writable, named) {
+            match treatment(&path, kind, git.protects(&name), writable, named) {
                 Some(treatment) => {
-                    sensitive.extend(seen(&path, kind, treatment));
-                    sensitive.extend(
-                        led_to(&path, kind, root).and_then(|(path, kind)| seen(&path, kind, treatment)),
-                    );
+                    let led = led_to(&path, kind, root).and_then(|(path, kind)| seen(&path, kind, treatment));
+                    for one in seen(&path, kind, treatment).into_iter().chain(led) {
+                        found(one)?;
+                    }
                 }
                 None if kind == Kind::Directory && !(root == Path::new("/") && is_system(&path)) => {
                     pending.push(path);
@@ -87,22 +124,11 @@ pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<V
                 None => {}
             }
         }
-        let too_many = [
-            (entries > MAX_ENTRIES, "files", MAX_ENTRIES),
-            (sensitive.len() > MAX_SENSITIVE, "protected files", MAX_SENSITIVE),
-        ];
-        if let Some((_, what, most)) = too_many.iter().find(|(too_many, ..)| *too_many) {
-            return Err(SandboxError::Inexpressible {
-                what: format!(
-                    "the always-deny floor in `{}`: it holds more than {most} {what}; grant less of it",
-                    root.display()
-                ),
-            });
+        if entries > MAX_ENTRIES {
+            return Err(too_many(root, "files", MAX_ENTRIES));
         }
     }
-    sensitive.sort_by(|one, other| one.path.cmp(&other.path));
-    sensitive.dedup_by(|one, other| one.path == other.path);
-    Ok(sensitive)
+    Ok(())
 }
 
 fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
@@ -143,7 +169,7 @@ fn is_closed(folder: &Path) -> bool {
 }
 
 /// One that is gone again needs no protection.
-fn seen(path: &Path, kind: Kind, treatment: Treatment) -> Option<Sensitive> {
+pub(crate) fn seen(path: &Path, kind: Kind, treatment: Treatment) -> Option<Sensitive> {
     let found = std::fs::symlink_metadata(path).ok()?;
     let identity = Identity { device: found.dev(), inode: found.ino() };
     let made = (kind == Kind::Link).then(|| (found.ctime(), found.ctime_nsec()));
@@ -159,7 +185,8 @@ fn led_to(path: &Path, kind: Kind, root: &Path) -> Option<(PathBuf, Kind)> {
 fn treatment(path: &Path, kind: Kind, in_git: bool, writable: bool, named: &[PathBuf]) -> Option<Treatment> {
     // A file or link in place of the folder says where git finds its configuration and hooks; and any folder that looks
     // like a repository is one to git.
-    let is_git_file = kind != Kind::Directory && path.file_name().is_some_and(|name| name == ".git");
+    let is_git_file =
+        kind != Kind::Directory && path.file_name().is_some_and(|name| git::is_same_name(name, ".git"));
     if is_git_file || in_git {
         return (writable && !named.iter().any(|named| named == path)).then_some(Treatment::ReadOnly);
     }

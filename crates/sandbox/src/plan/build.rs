@@ -128,6 +128,8 @@ impl Plan {
             image: spec.image.clone(),
             assurance: spec.assurance,
             sensitive: seen.sensitive.clone(),
+            pointed: seen.pointed.clone(),
+            recovered: Vec::new(),
             named: spec.named.clone(),
         })
     }
@@ -293,7 +295,7 @@ fn protect(layout: &mut Layout, seen: &Seen) {
         seen.programs.iter().flat_map(Program::all).map(|program| program.found.real.as_path()).collect();
     for one in &seen.sensitive {
         // A link leads elsewhere: what it leads to is judged where it is.
-        if one.kind == Kind::Link || !done.insert(&one.path) {
+        if one.kind == Kind::Link || one.treatment == Treatment::Watch || !done.insert(&one.path) {
             continue;
         }
         let file = one.kind != Kind::Directory;
@@ -302,7 +304,7 @@ fn protect(layout: &mut Layout, seen: &Seen) {
         let access = Access { execute: holds_program, ..Access::READ };
         layout.entries.push(match one.treatment {
             Treatment::Hide if !holds_program => Entry::Hidden { path, file },
-            Treatment::Hide | Treatment::ReadOnly => {
+            Treatment::Hide | Treatment::ReadOnly | Treatment::Watch => {
                 Entry::Bind { path, access, file, identity: one.identity, protected: true }
             }
         });

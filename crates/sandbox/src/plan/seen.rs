@@ -2,13 +2,15 @@
 //!
 //! INVARIANT: a tree on the floor is in it only where it was named itself, and no link that a command could have made was followed.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use ringfence_policy::{Direction, Floor};
 
 use super::build::{RESOLVER, SCRATCH};
 use crate::error::SandboxError;
-use crate::host::{Found, Kind, Platform, Program, Sensitive, find, survey};
+use crate::git::{Pointers, Target, trace};
+use crate::host::{Found, Kind, Platform, Program, Sensitive, Treatment, find, seen, survey};
 use crate::spec::{Access, Spec, Tree};
 
 /// Everything about the machine that a plan depends on.
@@ -19,6 +21,8 @@ pub struct Seen {
     pub(super) trees: Vec<(Found, Access)>,
     pub(super) folders: Vec<Found>,
     pub(super) sensitive: Vec<Sensitive>,
+    /// What git configurations name in folders that may be written.
+    pub(super) pointed: Vec<Target>,
     /// Where the machine's list of name servers really is.
     pub(super) resolver: Option<PathBuf>,
     /// What was to be granted only where possible, and is not.
@@ -36,6 +40,16 @@ impl Seen {
     ///
     /// A program or a granted path is missing, or a tree is too large to search for files on the floor.
     pub fn look(spec: &Spec, platform: &Platform) -> Result<Self, SandboxError> {
+        Self::look_for(spec, platform, None, &[])
+    }
+
+    /// The same for the user whose home is given: paths in git configurations may begin there. What lies in `own` is hidden.
+    pub(crate) fn look_for(
+        spec: &Spec,
+        platform: &Platform,
+        home: Option<&Path>,
+        own: &[PathBuf],
+    ) -> Result<Self, SandboxError> {
         let mut programs = Vec::new();
         // The programs of an image are nothing that can be seen here.
         let here = std::iter::once(&spec.program).chain(&spec.binaries).filter(|_| spec.image.is_none());
@@ -67,10 +81,25 @@ impl Seen {
             trees.extend(looked.found.into_iter().map(|found| (found, tree.access)));
         }
         refuse_planted(&followed, &trees)?;
+        for own in own.iter().filter_map(|own| find(own).ok()) {
+            if trees.iter().any(|(tree, _)| own.real.starts_with(&tree.real) && own.real != tree.real) {
+                sensitive.extend(seen(&own.real, own.kind, Treatment::Hide));
+            }
+        }
+        let pointed = protect_named_by_git(&trees, &mut sensitive, &spec.named, home)?;
         let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary && spec.image.is_none());
         let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
         let resolver = find(Path::new(RESOLVER)).ok().map(|found| found.real);
-        Ok(Self { platform: platform.clone(), programs, trees, folders, sensitive, resolver, left_out })
+        Ok(Self {
+            platform: platform.clone(),
+            programs,
+            trees,
+            folders,
+            sensitive,
+            pointed,
+            resolver,
+            left_out,
+        })
     }
 }
 
@@ -109,6 +138,62 @@ impl Looked {
         let found = if found.real == Path::new("/") { below_the_root()? } else { vec![found] };
         Ok(Self { found, links, sensitive })
     }
+}
+
+/// Protects what git configurations name in folders that may be written: those of repositories there and around them, of the
+/// user and of the machine.
+fn protect_named_by_git(
+    trees: &[(Found, Access)],
+    sensitive: &mut Vec<Sensitive>,
+    named: &[PathBuf],
+    home: Option<&Path>,
+) -> Result<Vec<Target>, SandboxError> {
+    let writable = trees.iter().filter(|(tree, access)| access.write && tree.kind == Kind::Directory);
+    let writable: Vec<&Path> = writable.map(|(tree, _)| tree.real.as_path()).collect();
+    if writable.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut pointers = Pointers::new(home)?;
+    for tree in &writable {
+        pointers.around(tree)?;
+    }
+    for one in sensitive.iter() {
+        match one.treatment {
+            Treatment::Watch => pointers.repository(&one.path)?,
+            Treatment::ReadOnly if one.path.file_name().is_some_and(|name| name == ".git") => {
+                pointers.git_file(&one.path)?;
+            }
+            Treatment::Hide | Treatment::ReadOnly => {}
+        }
+    }
+    let targets = pointers.into_targets();
+    let known: HashSet<PathBuf> = sensitive
+        .iter()
+        .filter(|one| one.treatment != Treatment::Watch)
+        .map(|one| one.path.clone())
+        .collect();
+    for target in &targets {
+        for one in trace(target) {
+            let is_named = named.contains(&one.path);
+            // A folder that was granted as such is lifted like any other name; the top of a repository is not its folder of hooks.
+            let is_lifted = |tree: &&Path| is_named && **tree == *one.path && !one.path.join(".git").exists();
+            let is_whole = |tree: &&Path| tree.starts_with(&one.path) && !is_lifted(tree);
+            if one.kind == Kind::Directory && writable.iter().any(is_whole) {
+                return Err(SandboxError::Inexpressible {
+                    what: format!(
+                        "writing to `{}`: a git configuration names it for hooks or attributes; grant less of it",
+                        one.path.display()
+                    ),
+                });
+            }
+            let is_writable = writable.iter().any(|tree| one.path.starts_with(tree));
+            let is_known = is_named || one.path.ancestors().any(|above| known.contains(above));
+            if is_writable && !is_known {
+                sensitive.extend(seen(&one.path, one.kind, Treatment::ReadOnly));
+            }
+        }
+    }
+    Ok(targets)
 }
 
 /// Refuses a granted path that goes through a link in a folder that is granted for writing: the command, or one before it, could

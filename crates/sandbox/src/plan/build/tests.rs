@@ -37,6 +37,7 @@ fn seen(spec: &Spec) -> Seen {
             .collect(),
         folders: Vec::new(),
         sensitive: Vec::new(),
+        pointed: Vec::new(),
         resolver: None,
         left_out: Vec::new(),
     }
