@@ -31,7 +31,16 @@ pub(crate) fn choose(choice: BackendChoice, policy: &str) -> Result<Sandbox, San
 
 /// Chooses with this program as the inner stage, and a private folder of this user for what was tried.
 pub(crate) fn selector() -> Selector {
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     Selector::new(std::env::current_exe().unwrap_or_default(), private_folder())
+        .home(home)
+        .mark_runs_in(mark_folders())
+}
+
+/// Where runs are marked until it was looked at what they left: where state is kept, and in a private folder where that cannot be.
+pub(crate) fn mark_folders() -> Vec<PathBuf> {
+    let state = crate::book::state_folder().ok();
+    state.into_iter().chain([private_folder()]).map(|folder| folder.join("runs")).collect()
 }
 
 /// Where this user keeps what can be lost.

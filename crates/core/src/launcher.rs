@@ -161,11 +161,18 @@ fn output(report: Report, program: PathBuf, digest: Option<String>) -> ProcessOu
         Ending::TimedOut => (124, None),
     };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut stderr = text(&report.stderr.bytes);
+    for (path, why) in &report.left {
+        let path = path.to_string_lossy();
+        let path = path.escape_debug();
+        stderr.push_str(&format!("ringfence: `{path}` is protected and could not be moved aside: {why}\n"));
+    }
     ProcessOutput {
-        exit_code: code,
+        // What is left is not done, whatever the command says of itself.
+        exit_code: if code == 0 && !report.left.is_empty() { 1 } else { code },
         signal,
         stdout: text(&report.stdout.bytes),
-        stderr: text(&report.stderr.bytes),
+        stderr,
         dropped: report.stdout.dropped + report.stderr.dropped,
         confinement: Some(Confinement {
             backend: report.backend,

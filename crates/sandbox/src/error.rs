@@ -51,6 +51,12 @@ pub enum SandboxError {
         /// Which part.
         what: String,
     },
+    /// A run before this one was killed, and what it left could not all be moved aside.
+    #[error("a run was killed before anybody looked at what it left: {what}")]
+    Unfinished {
+        /// What is left, and why.
+        what: String,
+    },
     /// A limit that nothing on this machine enforces.
     #[error("the limit `{limit}` cannot be enforced here: {why}")]
     Limit {
@@ -90,10 +96,13 @@ impl SandboxError {
     /// Returns the stable code.
     pub const fn code(&self) -> Code {
         match self {
-            Self::Absent { .. } | Self::Step { .. } | Self::Limit { .. } | Self::Tier { .. } => {
-                Code::NotAvailable
-            }
-            Self::Assurance { .. } | Self::Inexpressible { .. } => Code::NotAvailable,
+            Self::Absent { .. }
+            | Self::Assurance { .. }
+            | Self::Inexpressible { .. }
+            | Self::Limit { .. }
+            | Self::Step { .. }
+            | Self::Tier { .. }
+            | Self::Unfinished { .. } => Code::NotAvailable,
             Self::Path { .. } => Code::PathNotReachable,
             Self::Program { .. } => Code::BinaryNotAllowed,
             Self::Nul(_) => Code::InputInvalid,
@@ -117,6 +126,9 @@ impl SandboxError {
             Self::Limit { .. } => Some("raise or remove the limit, or delegate a control group to this user"),
             Self::Assurance { .. } => {
                 Some("only a sandbox of this machine that was tried is `probed`; choose one, or ask for less")
+            }
+            Self::Unfinished { .. } => {
+                Some("look at what is named, remove it if it is not yours, and run it again")
             }
             Self::Inexpressible { .. }
             | Self::Nul(_)

@@ -1,109 +1,81 @@
-//! New files that are on the floor by name and can do nothing: samples of hooks, and a git configuration as git itself
-//! writes it for a new repository.
+//! New files that are on the floor by name and can do nothing: samples of hooks, a git configuration as git itself writes it,
+//! and the files by which git finds a worktree or a submodule that lies in the same trees.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use ringfence_policy::{Direction, Floor};
+
+use crate::git;
+use crate::host::find;
 
 /// The most a configuration of a new repository takes.
 const MAX_CONFIG: u64 = 64 << 10;
 
-/// Tells whether a new file or folder on the floor may stay.
-pub(crate) fn is_inert(path: &Path) -> bool {
-    let named = |wanted: &str| path.file_name().is_some_and(|name| name == wanted);
+/// Tells whether a new file or folder on the floor may stay. `trees` are those that are searched, so that whatever lies in them
+/// is judged by itself.
+pub(crate) fn is_inert(path: &Path, trees: &[PathBuf]) -> bool {
+    let (Some(name), Some(parent)) = (path.file_name().and_then(|name| name.to_str()), path.parent()) else {
+        return false;
+    };
     let Ok(found) = std::fs::symlink_metadata(path) else { return false };
-    match () {
-        () if named("hooks") && found.is_dir() => holds_only_samples(path),
-        () if named("config") && found.is_file() && found.len() <= MAX_CONFIG => {
-            std::fs::read_to_string(path).is_ok_and(|text| is_plain_config(&text))
-        }
-        () => false,
+    match name {
+        "hooks" if found.is_dir() => holds_only_samples(path),
+        "rebase-merge" if found.is_dir() => git::is_plain_rebase(path),
+        "sequencer" if found.is_dir() => git::is_plain_sequence(path),
+        "config" | "config.worktree" if found.is_file() => git::read_small(path, MAX_CONFIG)
+            .is_ok_and(|text| git::is_plain(&git::parse(&text), parent, trees)),
+        "commondir" if found.is_file() => is_worktree_of_repository(parent),
+        "gitdir" if found.is_file() => names_a_worktree(path, parent, trees),
+        ".git" if found.is_file() => leads_to_repository(path, trees),
+        _ => false,
     }
 }
 
 /// Git never runs a hook whose name ends in `.sample`.
 fn holds_only_samples(folder: &Path) -> bool {
-    let is_sample = |entry: std::fs::DirEntry| {
-        entry.path().extension().is_some_and(|extension| extension == "sample")
-            && entry.file_type().is_ok_and(|kind| kind.is_file())
+    let is_sample = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.is_ok_and(|entry| {
+            entry.path().extension().is_some_and(|extension| extension == "sample")
+                && entry.file_type().is_ok_and(|kind| kind.is_file())
+        })
     };
-    std::fs::read_dir(folder).is_ok_and(|listed| listed.flatten().all(is_sample))
+    std::fs::read_dir(folder).is_ok_and(|mut listed| listed.all(is_sample))
 }
 
-/// What git writes into the configuration of a repository that it makes or clones. Anything else may run a program.
-fn is_plain_config(text: &str) -> bool {
-    let mut section = String::new();
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).all(|line| {
-        if line.starts_with('[') {
-            section = plain_section(line).unwrap_or_default().to_ascii_lowercase();
-            return matches!(section.as_str(), "branch" | "core" | "remote" | "user");
-        }
-        // Quotes, comments and lines that go on in the next one are nothing git writes here.
-        let Some((key, value)) = line.split_once('=').filter(|_| !line.contains(ODD)) else { return false };
-        let (key, value) = (key.trim().to_ascii_lowercase(), value.trim());
-        match (section.as_str(), key.as_str()) {
-            (
-                "core",
-                "bare" | "filemode" | "ignorecase" | "logallrefupdates" | "precomposeunicode" | "symlinks",
-            ) => {
-                matches!(value, "true" | "false")
-            }
-            ("core", "repositoryformatversion") => value == "0",
-            ("branch", "merge" | "remote") | ("remote", "fetch") | ("user", "email" | "name") => true,
-            ("remote", "url") => is_plain_address(value),
-            _ => false,
-        }
-    })
-}
-
-/// What has a meaning of its own to git.
-const ODD: [char; 6] = ['"', '\\', '[', ']', '#', ';'];
-
-/// Returns the name of a section whose line is `[name]` or `[name "part"]` and nothing else.
-fn plain_section(line: &str) -> Option<&str> {
-    let inside = line.strip_prefix('[')?.strip_suffix(']')?;
-    let (name, part) = match inside.split_once(' ') {
-        None => (inside, ""),
-        Some((name, part)) => (name, part.strip_prefix('"')?.strip_suffix('"')?),
+/// Tells whether a folder is one of `worktrees` in a repository and belongs to that repository.
+fn is_worktree_of_repository(folder: &Path) -> bool {
+    let Some(holder) =
+        folder.parent().filter(|holder| holder.file_name().is_some_and(|name| name == "worktrees"))
+    else {
+        return false;
     };
-    let plain = |text: &str| !text.contains(ODD);
-    (plain(name) && plain(part)).then_some(name)
+    git::common_folder(folder).is_some_and(|common| common == folder.join("../.."))
+        && holder
+            .parent()
+            .is_some_and(|above| git::is_repository_at(above) && !above.join("commondir").exists())
 }
 
-/// A path or an address of a kind that starts nothing but git's own programs.
-fn is_plain_address(address: &str) -> bool {
-    let known = ["/", "./", "../", "https://", "http://", "file:///"];
-    known.iter().any(|start| address.starts_with(start)) && !address.contains("::")
+/// Tells whether the file names the `.git` of a folder in the trees.
+fn names_a_worktree(file: &Path, folder: &Path, trees: &[PathBuf]) -> bool {
+    let Ok(text) = git::read_small(file, 16 << 10) else { return false };
+    let Ok(text) = std::str::from_utf8(text.trim_ascii_end()) else { return false };
+    let named = folder.join(text);
+    is_worktree_of_repository(folder)
+        && !text.contains(char::is_control)
+        && named.file_name().is_some_and(|name| name == ".git")
+        && git::is_inside(&named, trees)
+}
+
+/// Tells whether the file leads, by no link, to a repository that is searched.
+fn leads_to_repository(file: &Path, trees: &[PathBuf]) -> bool {
+    let Some(found) = git::git_file_target(file).and_then(|target| find(&target).ok()) else { return false };
+    let is_on_floor =
+        || Floor::denies_unless_named(&found.real, Direction::Write, &std::iter::empty()).is_some();
+    found.links.is_empty()
+        && trees.iter().any(|tree| found.real.starts_with(tree))
+        && git::is_repository_at(&found.real)
+        && !is_on_floor()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_git_writes_is_plain_and_nothing_else_is() {
-        let plain = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n\
-                     [remote \"origin\"]\n\turl = /srv/repo\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
-                     [branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n";
-        assert!(is_plain_config(plain));
-        assert!(is_plain_config(""));
-        for hostile in [
-            "[core]\n\tfsmonitor = /tmp/x\n",
-            "[core]\n\thooksPath = /tmp\n",
-            "[CORE]\n\tsshCommand = sh\n",
-            "[core]\n\tbare = false\\\n\n",
-            "[core]\n\trepositoryformatversion = 1\n",
-            "[alias]\n\tst = !sh\n",
-            "[include]\n\tpath = evil\n",
-            "[remote \"o\"]\n\turl = ext::sh -c x\n",
-            "[remote \"o\"]\n\turl = -oProxyCommand=x\n",
-            "[remote \"o\"]\n\tuploadpack = sh\n",
-            "[core] fsmonitor = x\n",
-            "[branch \"x\"] [core] fsmonitor = \"touch x;\" #]\n",
-            "[branch \"a\\\"]\n",
-            "[user]\n\tname = a\" b\n",
-            "evil",
-            "[core\n",
-        ] {
-            assert!(!is_plain_config(hostile), "{hostile}");
-        }
-    }
-}
+mod tests;

@@ -23,6 +23,7 @@ pub mod backend;
 #[cfg(target_os = "linux")]
 pub mod doctor;
 mod error;
+mod git;
 mod host;
 mod inert;
 pub mod inner;
@@ -61,6 +62,8 @@ pub use linux::terminal::RawTerminal;
 pub use plan::{
     Entry, Landlock, Network, Openings, Plan, Prefix, ProcessLimit, Resource, Rule, Seen, SharedFiles,
 };
+#[cfg(target_os = "linux")]
+pub use quarantine::{Recovered, recover};
 pub use record::{How, Record, Touch};
 pub use report::{Capture, Ending, Quarantined, Report, Usage};
 pub use sandbox::Sandbox;

@@ -1,10 +1,29 @@
 //! What a command left in a writable folder that somebody outside would run or obey.
+//!
+//! The look is repeated until it finds nothing: what was moved may have hidden something, and no number of decoys ends it early.
+//! What cannot be moved or searched is told, and the run does not count as done.
 
-use std::collections::HashMap;
-use std::os::unix::fs::PermissionsExt;
+mod aside;
+mod before;
+#[cfg(target_os = "linux")]
+mod mark;
+#[cfg(target_os = "linux")]
+mod recover;
+
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use crate::host::{Sensitive, survey_within};
+pub(crate) use self::before::Before;
+#[cfg(target_os = "linux")]
+pub(crate) use self::mark::{Mark, Marks};
+#[cfg(target_os = "linux")]
+pub use self::recover::{Recovered, recover};
+
+use self::aside::{Moved, move_aside, open_to_owner};
+use crate::error::SandboxError;
+use crate::git::{self, trace};
+use crate::host::{Kind, Sensitive, Treatment, search, seen};
 use crate::inert::is_inert;
 use crate::plan::Plan;
 use crate::report::Quarantined;
@@ -17,65 +36,150 @@ pub(crate) struct Aftermath {
     pub(crate) left: Vec<(PathBuf, String)>,
 }
 
+/// How much one look takes in before it is moved.
+const BATCH: usize = 20_000;
+/// A look that still finds something after so many others, or so long, is given up, and told.
+const MAX_LOOKS: usize = 200;
+const MAX_TIME: Duration = Duration::from_secs(300);
+
 /// Moves files on the floor out of the way that were not there before, or are other files than before: a protected file
 /// cannot be changed, but the folder around it can be exchanged for another.
 ///
 /// Nothing that a command leaves behind ends this: what cannot be moved is told.
 pub(crate) fn quarantine(plan: &Plan) -> Aftermath {
-    let before: HashMap<&Path, &Sensitive> =
-        plan.sensitive.iter().map(|one| (one.path.as_path(), one)).collect();
-    let is_known = |found: &Sensitive| {
-        before
-            .get(found.path.as_path())
-            .is_some_and(|known| known.identity == found.identity && known.made == found.made)
-    };
+    // Where there is nothing to write to there is nothing to find.
+    if plan.guarded.is_empty() { Aftermath::default() } else { look(&Before::of(plan)) }
+}
+
+/// Moves aside whatever was not there before.
+pub(crate) fn look(before: &Before) -> Aftermath {
+    let begun = Instant::now();
+    let mut search =
+        Search { before, settled: HashSet::new(), opened: HashSet::new(), unsearched: BTreeMap::new() };
     let mut aftermath = Aftermath::default();
-    for tree in &plan.guarded {
-        let all = match survey_within(tree, true, &plan.named, &plan.guarded) {
-            Ok(all) => all,
-            Err(error) => {
-                aftermath.left.push((tree.clone(), error.to_string()));
-                continue;
-            }
-        };
-        for found in all {
-            // What was moved with the folder around it is not there any more.
-            let is_there = || found.path.symlink_metadata().is_ok();
-            if is_known(&found) || is_inert(&found.path) || !is_there() {
-                continue;
-            }
-            let moved = free_name(&found.path);
-            match move_aside(&found.path, &moved) {
-                Ok(()) => aftermath.moved.push(Quarantined { found: found.path, moved }),
-                Err(error) => aftermath.left.push((found.path, error.to_string())),
-            }
+    for number in 0.. {
+        let found = search.planted();
+        if found.is_empty() {
+            break;
+        }
+        if number == MAX_LOOKS || begun.elapsed() > MAX_TIME {
+            let why = "more keeps turning up than can be moved aside";
+            aftermath.left.extend(found.into_iter().map(|one| (one.path, why.to_owned())));
+            break;
+        }
+        for one in found {
+            search.settle(one, &mut aftermath);
         }
     }
+    aftermath.left.extend(search.unsearched);
     aftermath
 }
 
-/// Renames, and where the folder is closed to us opens it for that moment.
-fn move_aside(from: &Path, to: &Path) -> std::io::Result<()> {
-    let parent = from.parent().unwrap_or(Path::new("/"));
-    // The folder must still be the one that was searched, and not a link that was put in its place.
-    if std::fs::canonicalize(parent)? != parent {
-        return Err(std::io::Error::other("the folder around it has changed"));
-    }
-    std::fs::rename(from, to).or_else(|error| {
-        let before = std::fs::metadata(parent)?.permissions();
-        let mut open = before.clone();
-        open.set_mode(before.mode() | 0o700);
-        std::fs::set_permissions(parent, open).map_err(|_| error)?;
-        let moved = std::fs::rename(from, to);
-        std::fs::set_permissions(parent, before).and(moved)
-    })
+/// The looks of one quarantine.
+struct Search<'a> {
+    before: &'a Before,
+    /// What was moved, by its new path, and what could not be.
+    settled: HashSet<PathBuf>,
+    /// Closed folders that were opened once.
+    opened: HashSet<PathBuf>,
+    /// Trees that could not be searched to their end, and why.
+    unsearched: BTreeMap<PathBuf, String>,
 }
 
-fn free_name(path: &Path) -> PathBuf {
-    let named = |number: u32| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".quarantined-{number}"));
-        PathBuf::from(name)
-    };
-    (1..u32::MAX).map(named).find(|path| path.symlink_metadata().is_err()).unwrap_or_else(|| named(0))
+impl Search<'_> {
+    /// Looks once. Returns what is new and not inert: links alone while there are any, since what they lead to is often something
+    /// that was always there.
+    fn planted(&mut self) -> Vec<Sensitive> {
+        let mut found = Vec::new();
+        let mut repositories = HashSet::new();
+        for tree in &self.before.trees {
+            let mut is_full = false;
+            let searched = search(tree, true, &self.before.named, &self.before.trees, &mut |one| {
+                if self.before.knows(&one) || self.settled.contains(&one.path) {
+                    return Ok(());
+                }
+                if one.treatment == Treatment::Watch {
+                    repositories.insert(one.path);
+                } else if !is_inert(&one.path, &self.before.trees) {
+                    found.push(one);
+                }
+                is_full = found.len() >= BATCH;
+                if is_full { Err(SandboxError::Inexpressible { what: String::new() }) } else { Ok(()) }
+            });
+            if let Err(error) = searched.map_err(|error| error.to_string())
+                && !is_full
+            {
+                self.unsearched.insert(tree.clone(), error);
+            }
+        }
+        for one in self.before.pointed.iter().flat_map(trace).filter(|one| self.before.holds(&one.path)) {
+            let is_named = self.before.named.contains(&one.path);
+            let is_settled = is_named || self.before.protects_around(&one.path);
+            let one = seen(&one.path, one.kind, Treatment::ReadOnly).filter(|_| !is_settled);
+            found.extend(one.filter(|one| {
+                !self.before.knows(one)
+                    && !self.settled.contains(&one.path)
+                    && !is_inert(&one.path, &self.before.trees)
+            }));
+        }
+        let mut found: Vec<Sensitive> =
+            found.into_iter().map(|one| head_of_new_repository(&one, &repositories).unwrap_or(one)).collect();
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        found.dedup_by(|one, other| one.path == other.path);
+        if found.iter().any(|one| one.kind == Kind::Link) {
+            found.retain(|one| one.kind == Kind::Link);
+        }
+        found
+    }
+
+    fn settle(&mut self, one: Sensitive, aftermath: &mut Aftermath) {
+        // A folder that was closed may hold what was always there: it is searched before it is moved.
+        let is_closed = one.kind == Kind::Directory && one.treatment == Treatment::Hide;
+        if is_closed && self.opened.insert(one.path.clone()) && open_to_owner(&one).is_ok() {
+            return;
+        }
+        if one.kind == Kind::Directory && self.before.knows_below(&one.path) {
+            let why = "it cannot be searched, and holds protected files that were there before";
+            self.settled.insert(one.path.clone());
+            aftermath.left.push((one.path, why.to_owned()));
+            return;
+        }
+        match move_aside(&one) {
+            Ok(Moved::Gone) => {}
+            Ok(Moved::To(moved)) => {
+                self.settled.insert(moved.clone());
+                aftermath.moved.push(Quarantined { found: one.path, moved });
+            }
+            Err(error) => {
+                self.settled.insert(one.path.clone());
+                aftermath.left.push((one.path, error.to_string()));
+            }
+        }
+    }
 }
+
+/// Returns the `HEAD` of a folder that was no repository before, for something in it: without it the folder is none again, and
+/// whatever of it was there before stays where it is. In a `.git` the names alone say what they are for.
+fn head_of_new_repository(one: &Sensitive, repositories: &HashSet<PathBuf>) -> Option<Sensitive> {
+    let folder = one.path.ancestors().skip(1).take(2).find(|above| repositories.contains(*above))?;
+    if folder.components().any(|part| git::is_same_name(part.as_os_str(), ".git")) {
+        return None;
+    }
+    let head = head(folder)?;
+    let kind = match head.symlink_metadata().ok()? {
+        found if found.is_symlink() => Kind::Link,
+        found if found.is_dir() => Kind::Directory,
+        found if found.is_file() => Kind::File,
+        _ => Kind::Other,
+    };
+    seen(&head, kind, Treatment::ReadOnly)
+}
+
+fn head(folder: &Path) -> Option<PathBuf> {
+    let named =
+        |entry: std::fs::DirEntry| git::is_same_name(&entry.file_name(), "HEAD").then(|| entry.path());
+    std::fs::read_dir(folder).ok()?.flatten().find_map(named)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! A backend together with what is known of this machine.
 
+use std::path::{Path, PathBuf};
+
 use ringfence_policy::Assurance;
 
 use crate::adapter::Adapter;
@@ -7,7 +9,13 @@ use crate::backend::foreign::Foreign;
 use crate::backend::{Backend, Tier};
 use crate::error::SandboxError;
 use crate::host::Platform;
+#[cfg(target_os = "linux")]
+use crate::host::find;
 use crate::plan::{Network, Plan, Seen};
+#[cfg(target_os = "linux")]
+use crate::quarantine::{Before, Mark, Marks, quarantine, recover};
+#[cfg(target_os = "linux")]
+use crate::report::Quarantined;
 use crate::report::Report;
 use crate::spec::Spec;
 use crate::stream::Streams;
@@ -18,12 +26,58 @@ pub struct Sandbox {
     backend: Box<dyn Backend>,
     weakest: Tier,
     assurance: Assurance,
+    home: Option<PathBuf>,
+    marks: Vec<PathBuf>,
+}
+
+/// Removes the mark of a run when everything it left has been moved; otherwise the next run looks again.
+#[cfg(target_os = "linux")]
+fn settle(
+    mark: Option<Mark>,
+    plan: &Plan,
+    ran: Result<Report, SandboxError>,
+) -> Result<Report, SandboxError> {
+    let Some(mark) = mark else { return ran };
+    match ran {
+        Ok(mut report) => {
+            if report.left.is_empty()
+                && let Err(error) = mark.remove()
+            {
+                report
+                    .left
+                    .extend(plan.guarded.first().map(|tree| (tree.clone(), format!("its mark: {error}"))));
+            }
+            Ok(report)
+        }
+        Err(error) => {
+            // What failed may have failed after something ran.
+            let aftermath = quarantine(plan);
+            let moved =
+                aftermath.moved.iter().map(|one| format!("`{}` was moved aside", one.found.display()));
+            let left =
+                aftermath.left.iter().map(|(path, why)| format!("`{}` is left: {why}", path.display()));
+            let told: Vec<String> = moved.chain(left).collect();
+            if aftermath.left.is_empty() {
+                let _removed = mark.remove();
+            }
+            if told.is_empty() {
+                return Err(error);
+            }
+            Err(SandboxError::Unfinished { what: format!("{error}; {}", told.join("; ")) })
+        }
+    }
 }
 
 impl Sandbox {
     /// Runs everything through this backend.
     pub fn new(backend: impl Backend + 'static) -> Self {
-        Self { backend: Box::new(backend), weakest: Tier::Partial, assurance: Assurance::Claimed }
+        Self {
+            backend: Box::new(backend),
+            weakest: Tier::Partial,
+            assurance: Assurance::Claimed,
+            home: None,
+            marks: Vec::new(),
+        }
     }
 
     /// Runs everything through an adapter. What it says of its enforcement is a claim, and is recorded as one.
@@ -45,18 +99,82 @@ impl Sandbox {
         self
     }
 
+    /// Says whose home git configurations mean by `~/`, and which configuration of git is this user's. Without it only those of the
+    /// machine and of repositories count.
+    #[must_use]
+    pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
+        self.home = Some(home.into());
+        self
+    }
+
+    /// Marks each run that may write in the first of these folders that can be used, until it has been looked at what it left: when this
+    /// process is killed before, the next run looks first. Without a folder nothing is marked.
+    #[must_use]
+    pub fn mark_runs_in(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.marks = folders.into_iter().collect();
+        self
+    }
+
     /// Returns the backend.
     pub fn backend(&self) -> &dyn Backend {
         &*self.backend
     }
 
-    /// Says what a run would do, and does nothing.
+    /// Says what a run would do. First makes up for runs on the same folders that were killed: what they left there is moved aside.
     ///
     /// # Errors
     ///
-    /// A path or program is missing, or the specification cannot be enforced.
+    /// A path or program is missing, the specification cannot be enforced, or something of a killed run is left.
     pub fn plan(&self, spec: &Spec) -> Result<Plan, SandboxError> {
-        Plan::new(spec, &Seen::look(spec, Platform::of_this_machine())?)
+        #[cfg(target_os = "linux")]
+        let recovered = self.recover(spec)?;
+        #[cfg(not(target_os = "linux"))]
+        let recovered = Vec::new();
+        let seen = Seen::look_for(spec, Platform::of_this_machine(), self.home.as_deref(), &self.marks)?;
+        Ok(Plan { recovered, ..Plan::new(spec, &seen)? })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn recover(&self, spec: &Spec) -> Result<Vec<Quarantined>, SandboxError> {
+        let mut moved = Vec::new();
+        if self.marks.is_empty() || (spec.trees.is_empty() && spec.possible.is_empty()) {
+            return Ok(moved);
+        }
+        let trees = spec.trees.iter().chain(&spec.possible).filter_map(|tree| find(&tree.path).ok());
+        let trees: Vec<PathBuf> = trees.map(|found| found.real).collect();
+        let concerns = |tree: &Path| trees.iter().any(|own| own.starts_with(tree) || tree.starts_with(own));
+        for folder in &self.marks {
+            let recovered = recover(folder, concerns);
+            moved.extend(recovered.moved);
+            if recovered.left.is_empty() {
+                continue;
+            }
+            let shown = |path: &Path| path.to_string_lossy().escape_debug().to_string();
+            let left = recovered.left.iter().map(|(path, why)| format!("`{}`: {why}", shown(path)));
+            let aside = moved.iter().map(|one| format!("`{}` was moved aside", shown(&one.found)));
+            return Err(SandboxError::Unfinished { what: left.chain(aside).collect::<Vec<_>>().join("; ") });
+        }
+        Ok(moved)
+    }
+
+    /// Marks a run, where it may write.
+    #[cfg(target_os = "linux")]
+    fn mark(&self, plan: &Plan) -> Result<Option<Mark>, SandboxError> {
+        if plan.guarded.is_empty() || self.marks.is_empty() {
+            return Ok(None);
+        }
+        let before = Before::of(plan);
+        let mut last = None;
+        for folder in &self.marks {
+            match Marks::open(folder).and_then(|marks| marks.begin(&before)) {
+                Ok(mark) => return Ok(Some(mark)),
+                Err(error) => last = Some((folder, error)),
+            }
+        }
+        let failed = |(folder, error): (&PathBuf, std::io::Error)| SandboxError::Inexpressible {
+            what: format!("writing: the run cannot be marked in `{}`: {error}", folder.display()),
+        };
+        last.map_or(Ok(None), |last| Err(failed(last)))
     }
 
     /// Runs a command to its end.
@@ -97,7 +215,13 @@ impl Sandbox {
             let what = "a grant of hosts: nobody opens an egress gate for it".into();
             return Err(SandboxError::Inexpressible { what });
         }
-        let report = self.backend.run(plan, streams)?;
+        #[cfg(target_os = "linux")]
+        let mark = self.mark(plan)?;
+        let ran = self.backend.run(plan, streams);
+        #[cfg(target_os = "linux")]
+        let ran = settle(mark, plan, ran);
+        let mut report = ran?;
+        report.quarantined.splice(0..0, plan.recovered.iter().cloned());
         Ok(Report { assurance: self.assurance, ..report })
     }
 }

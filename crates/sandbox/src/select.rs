@@ -43,6 +43,8 @@ pub struct Selector {
     inner: PathBuf,
     cache: PathBuf,
     policy: String,
+    home: Option<PathBuf>,
+    marks: Vec<PathBuf>,
 }
 
 impl Selector {
@@ -51,13 +53,33 @@ impl Selector {
     ///
     /// The folder is made if it is missing. One that somebody else could write to is not believed.
     pub fn new(inner: impl Into<PathBuf>, cache: impl Into<PathBuf>) -> Self {
-        Self { inner: inner.into(), cache: cache.into(), policy: String::new() }
+        Self {
+            inner: inner.into(),
+            cache: cache.into(),
+            policy: String::new(),
+            home: None,
+            marks: Vec::new(),
+        }
     }
 
     /// Tries again when this text, such as the digest of a policy, was not seen before.
     #[must_use]
     pub fn policy(mut self, policy: impl Into<String>) -> Self {
         self.policy = policy.into();
+        self
+    }
+
+    /// As [`Sandbox::home`], of every sandbox that is chosen.
+    #[must_use]
+    pub fn home(mut self, home: Option<PathBuf>) -> Self {
+        self.home = home;
+        self
+    }
+
+    /// As [`Sandbox::mark_runs_in`], of every sandbox that is chosen.
+    #[must_use]
+    pub fn mark_runs_in(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.marks = folders.into_iter().collect();
         self
     }
 
@@ -103,7 +125,11 @@ impl Selector {
             // Not being able to remember costs time, nothing else.
             let _kept = remember(&mark);
         }
-        Ok(sandbox.seen_to_refuse())
+        let sandbox = sandbox.seen_to_refuse().mark_runs_in(self.marks.iter().cloned());
+        Ok(match &self.home {
+            Some(home) => sandbox.home(home),
+            None => sandbox,
+        })
     }
 
     /// What a result depends on: this program, this boot, this user, the policy and the backend.

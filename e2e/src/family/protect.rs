@@ -25,6 +25,15 @@ pub(crate) const NAMES: &[Probe] = rows![
     edit "edit_nested_git_config" "sub/repo/.git/config",
     edit "edit_nested_git_hook" "sub/repo/.git/hooks/post-commit",
     edit "edit_submodule_config" ".git/modules/dep/config",
+    edit "edit_deep_submodule_config" ".git/modules/a/b/c/d/e/config",
+    edit "edit_worktree_commondir" ".git/worktrees/t/commondir",
+    edit "edit_worktree_gitdir" ".git/worktrees/t/gitdir",
+    edit "edit_rebase_list" ".git/rebase-merge/git-rebase-todo",
+    edit "edit_hook_named_by_config" "named/tools/hooks/pre-commit",
+    edit "edit_included_config" "named/more.inc",
+    edit "edit_attributes_named_by_config" "named/attributes",
+    edit "edit_filter_named_by_config" "named/tools/clean.py",
+    edit "edit_monitor_named_by_config" "named/bin/watch",
     edit "edit_bashrc" ".bashrc",
     edit "edit_bash_profile" ".bash_profile",
     edit "edit_profile" ".profile",
@@ -40,6 +49,10 @@ pub(crate) const NAMES: &[Probe] = rows![
     plant "plant_git_worktree_config" ".git/config.worktree",
     plant "plant_nested_git_hook" "deep/er/.git/hooks/post-checkout",
     plant "plant_nested_git_config" "deep/.git/config",
+    plant "plant_rebase_list" ".git/rebase-merge/git-rebase-todo",
+    plant "plant_sequence" ".git/sequencer/todo",
+    plant "plant_submodule_config" ".git/modules/a/b/c/d/e/f/config",
+    plant "plant_program_named_by_config" "named/later/edit.sh",
     plant "plant_zshenv" ".zshenv",
     plant "plant_zprofile" ".zprofile",
     plant "plant_bash_login" ".bash_login",
@@ -68,10 +81,19 @@ pub(crate) const WAYS: &[Probe] = &[
     Probe::new("protect::parent_of_nested_moved", parent_of_nested_moved)
         .proof(Proof::Holds("{work}/sub/repo/.git/hooks/pre-commit")),
     Probe::new("protect::gitfile_planted", gitfile_planted).proof(Proof::Holds("{work}/tree/.git")),
+    Probe::new("protect::bare_repository", bare_repository).proof(Proof::Holds("{work}/bare/HEAD")),
+    Probe::new("protect::split_repository", split_repository).proof(Proof::Holds("{work}/half/HEAD")),
+    Probe::new("protect::worktree_planted", worktree_planted)
+        .proof(Proof::Holds("{work}/.git/worktrees/new/commondir")),
+    Probe::new("protect::named_hooks_moved", named_hooks_moved).proof(NAMED_HOOK),
+    Probe::new("protect::named_hooks_linked", named_hooks_linked).proof(NAMED_HOOK),
+    Probe::new("protect::behind_decoys", behind_decoys)
+        .proof(Proof::Holds("{work}/zz/.git/hooks/pre-commit")),
     Probe::new("protect::bashrc_by_symlink", bashrc_by_symlink).proof(Proof::Holds("{work}/.zlogin")),
 ];
 
 const CONFIG: Proof = Proof::Holds("{work}/.git/config");
+const NAMED_HOOK: Proof = Proof::Holds("{work}/named/tools/hooks/pre-commit");
 const HOOK: Proof = Proof::Holds("{work}/.git/hooks/pre-commit");
 
 /// Changes what is there, without a new name.
@@ -186,6 +208,76 @@ fn gitfile_planted(scene: &Scene) -> Outcome {
     setup(fs::create_dir(&tree))?;
     fs::write(tree.join(".git"), format!("gitdir: ../{PAYLOAD}\n"))?;
     Ok("planted".to_owned())
+}
+
+/// Files below the writable grant; where one is refused, the rest is not made.
+fn laid(scene: &Scene, files: &[(&str, &str)]) -> Outcome {
+    for (path, text) in files {
+        let path = scene.work(path)?;
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, text)?;
+    }
+    Ok("planted".to_owned())
+}
+
+const EVIL_CONFIG: &str = "[core]\n\tfsmonitor = rf-payload\n";
+const EVIL_HEAD: &str = "ref: refs/heads/rf-payload\n";
+
+fn bare_repository(scene: &Scene) -> Outcome {
+    laid(
+        scene,
+        &[
+            ("bare/HEAD", EVIL_HEAD),
+            ("bare/objects/x", ""),
+            ("bare/refs/x", ""),
+            ("bare/config", EVIL_CONFIG),
+        ],
+    )
+}
+
+/// A repository whose configuration lies in another folder, which is no repository itself.
+fn split_repository(scene: &Scene) -> Outcome {
+    laid(
+        scene,
+        &[
+            ("half/HEAD", EVIL_HEAD),
+            ("half/commondir", "../other\n"),
+            ("other/objects/x", ""),
+            ("other/refs/x", ""),
+            ("other/config", EVIL_CONFIG),
+        ],
+    )
+}
+
+fn worktree_planted(scene: &Scene) -> Outcome {
+    laid(
+        scene,
+        &[(".git/worktrees/new/HEAD", EVIL_HEAD), (".git/worktrees/new/commondir", "../../../rf-payload\n")],
+    )
+}
+
+fn named_hooks_moved(scene: &Scene) -> Outcome {
+    fs::rename(scene.work("named/tools")?, scene.work("named/old")?)?;
+    laid(scene, &[("named/tools/hooks/pre-commit", PAYLOAD)])
+}
+
+fn named_hooks_linked(scene: &Scene) -> Outcome {
+    laid(scene, &[("named/evil/hooks/pre-commit", PAYLOAD)])?;
+    fs::rename(scene.work("named/tools")?, scene.work("named/old")?)?;
+    symlink("evil", scene.work("named/tools")?)?;
+    Ok("linked".to_owned())
+}
+
+/// More protected names than were ever counted, and one that matters.
+fn behind_decoys(scene: &Scene) -> Outcome {
+    for number in 0..5_000 {
+        let folder = scene.work(&format!("d{number}"))?;
+        setup(fs::create_dir(&folder))?;
+        fs::write(folder.join(".envrc"), "x")?;
+    }
+    laid(scene, &[("zz/.git/hooks/pre-commit", PAYLOAD)])
 }
 
 fn bashrc_by_symlink(scene: &Scene) -> Outcome {

@@ -216,6 +216,9 @@ impl Cell {
     }
 }
 
+/// A configuration that names files in the tree.
+const NAMING: &str = "named/.git/config";
+
 /// What a repository and a home have of protected names; the one that is edited, and none that is planted.
 fn repository(work: &Path, attempt: Attempt) {
     let mut files = vec![
@@ -227,6 +230,15 @@ fn repository(work: &Path, attempt: Attempt) {
         "sub/repo/.git/HEAD",
         "sub/repo/.git/config",
         "sub/repo/.git/hooks/post-commit",
+        "named/.git/HEAD",
+        "named/.git/objects/.keep",
+        "named/.git/refs/heads/.keep",
+        NAMING,
+        "named/tools/hooks/pre-commit",
+        "named/tools/clean.py",
+        "named/more.inc",
+        "named/attributes",
+        "named/bin/watch",
         ".vscode/extensions.json",
         ".claude/CLAUDE.md",
     ];
@@ -236,7 +248,15 @@ fn repository(work: &Path, attempt: Attempt) {
     for file in files {
         let path = work.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let text = if file.ends_with("HEAD") { "ref: refs/heads/main\n" } else { "" };
+        let text = match file {
+            NAMING => {
+                "[core]\n\thooksPath = tools/hooks\n\tattributesFile = attributes\n\tfsmonitor = bin/watch -v\n\
+                 \teditor = later/edit.sh\n[include]\n\tpath = ../more.inc\n\
+                 [filter \"f\"]\n\tclean = python3 tools/clean.py %f\n"
+            }
+            _ if file.ends_with("HEAD") => "ref: refs/heads/main\n",
+            _ => "",
+        };
         fs::write(&path, text).unwrap();
         if file.contains("/hooks/") {
             fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();

@@ -5,11 +5,12 @@ mod around;
 use std::io::Write;
 
 use ringfence::sandbox::doctor::{Finding, State, examine};
+use ringfence::sandbox::recover;
 
 use crate::error::{CommandError, Exit};
 use crate::load::Place;
 use crate::progress::Busy;
-use crate::sandbox::selector;
+use crate::sandbox::{mark_folders, selector};
 
 /// Show what this machine can enforce, by trying it
 ///
@@ -32,6 +33,7 @@ pub(crate) fn run(args: &DoctorArgs, place: &Place, out: &mut dyn Write) -> Resu
     let works = |finding: &Finding| finding.subject.ends_with("sandbox") && finding.state == State::Works;
     let some = findings.iter().any(works);
     findings.extend(around::examine(place));
+    findings.extend(killed_runs());
     drop(busy);
     if args.json {
         let told = serde_json::json!({ "sandbox": some, "findings": findings });
@@ -49,4 +51,31 @@ pub(crate) fn run(args: &DoctorArgs, place: &Place, out: &mut dyn Write) -> Resu
         }
     }
     Ok(if some { Exit::Done } else { Exit::Findings })
+}
+
+/// Looks again at what killed runs left. Nothing to tell where there were none.
+fn killed_runs() -> Vec<Finding> {
+    let shown = |path: &std::path::Path| path.to_string_lossy().escape_debug().to_string();
+    let mut findings = Vec::new();
+    for folder in mark_folders() {
+        let recovered = recover(&folder, |_| true);
+        if recovered.runs == 0 && recovered.left.is_empty() {
+            continue;
+        }
+        let moved = recovered
+            .moved
+            .iter()
+            .map(|one| format!("`{}` was moved to `{}`", shown(&one.found), shown(&one.moved)));
+        let left = recovered.left.iter().map(|(path, why)| format!("`{}` is left: {why}", shown(path)));
+        let told: Vec<String> = moved.chain(left).collect();
+        let what = if told.is_empty() { "nothing was left".to_owned() } else { told.join("; ") };
+        findings.push(Finding {
+            subject: "killed runs",
+            state: if recovered.left.is_empty() { State::Works } else { State::Missing },
+            detail: format!("{} looked at again: {what}", recovered.runs),
+            fix: (!recovered.left.is_empty())
+                .then(|| "look at what is left, remove it if it is not yours, and run this again".to_owned()),
+        });
+    }
+    findings
 }

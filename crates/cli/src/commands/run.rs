@@ -119,6 +119,14 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
         Err(error) => return refuse(args, &error, out),
     };
     if args.print_plan {
+        for one in &plan.recovered {
+            let _told = writeln!(
+                std::io::stderr().lock(),
+                "ringfence: a run that was killed left `{}`; it was moved to `{}`",
+                shown_path(&one.found),
+                shown_path(&one.moved)
+            );
+        }
         print(&plan, &sandbox, out)?;
         return Ok(Ran::Own(Exit::Done));
     }
@@ -146,10 +154,11 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
     match started {
         Err(error) => refuse(args, &error, out),
         Ok((report, lost)) => {
-            for one in report.quarantined.iter().filter(|_| !args.json) {
+            for (number, one) in report.quarantined.iter().enumerate().filter(|_| !args.json) {
+                let who = if number < plan.recovered.len() { "a run that was killed" } else { "the command" };
                 let _told = writeln!(
                     std::io::stderr().lock(),
-                    "ringfence: the command made `{}`, which is protected; it was moved to `{}`",
+                    "ringfence: {who} made `{}`, which is protected; it was moved to `{}`",
                     shown_path(&one.found),
                     shown_path(&one.moved)
                 );
@@ -176,6 +185,8 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
             let code = interrupt
                 .and_then(|interrupt| interrupt.received())
                 .map_or(report.ending.code(), |signal| 128 + signal);
+            // What is left is not done, whatever the command says of itself.
+            let code = if code == 0 && !report.left.is_empty() { 1 } else { code };
             Ok(Ran::Child(u8::try_from(code).unwrap_or(u8::MAX)))
         }
     }

@@ -146,6 +146,54 @@ fn moves_planted_hooks_aside() {
 }
 
 #[test]
+fn what_cannot_be_moved_aside_makes_the_run_fail() {
+    let bench = Bench::new().file("work/x", "");
+    // Longer than any path: nobody can look into it, or name it. What was there before is in the same folder.
+    let script = "mkdir -p keep/.git; i=0; n=$(printf '%0200d' 0); cd keep; \
+                  while [ $i -lt 25 ]; do mkdir $n && cd $n; i=$((i+1)); done; :";
+    let run = ["run", "--write", "work", "--cwd", "work", "--exec", "mkdir", "--", "sh", "-c", script];
+    std::fs::create_dir_all(bench.path().join("work/keep/.git")).unwrap();
+    std::fs::write(bench.path().join("work/keep/.git/config"), "").unwrap();
+    let told = bench.ringfence(&run);
+    assert!(bench.path().join("work/keep/.git/config").exists(), "{told}");
+    assert!(told.contains("could not be moved aside") && told.ends_with("exit 1"), "{told}");
+}
+
+#[test]
+fn a_run_that_was_killed_is_looked_after_by_the_next() {
+    let bench = Bench::new().file("work/.git/HEAD", "ref: refs/heads/main\n").file("state/x", "");
+    let state = bench.path().join("state");
+    let script = "mkdir .git/hooks && echo evil > .git/hooks/pre-commit && echo ready && sleep 60";
+    let mut child = crate::bench::command(&bench.path())
+        .args([
+            "run", "--write", "work", "--cwd", "work", "--exec", "mkdir", "--exec", "sleep", "--limit",
+            "wall=60s",
+        ])
+        .args(["--", "sh", "-c", script])
+        .env("XDG_STATE_HOME", &state)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0; 5];
+    std::io::Read::read_exact(&mut child.stdout.take().unwrap(), &mut ready).unwrap();
+    let variables = [("XDG_STATE_HOME", state.to_str().unwrap())];
+    let look = ["run", "--read", "work", "--", "true"];
+    // As long as it runs it is left alone.
+    assert_eq!(bench.ringfence_in(&variables, &look), "exit 0");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(bench.path().join("work/.git/hooks/pre-commit").exists());
+    let told = bench.ringfence_in(&variables, &look);
+    assert!(told.contains("a run that was killed made") && told.ends_with("exit 0"), "{told}");
+    assert!(!bench.path().join("work/.git/hooks").exists());
+    assert_eq!(std::fs::read_dir(state.join("ringfence/runs")).unwrap().count(), 0);
+    // A mark that nobody can read stops whoever is granted something, and is named.
+    std::fs::write(state.join("ringfence/runs/x.mark"), "torn").unwrap();
+    let told = bench.ringfence_in(&variables, &look);
+    assert!(told.contains("x.mark") && told.ends_with("exit 3"), "{told}");
+}
+
+#[test]
 fn a_toolbox_runs_commands_in_the_sandbox() {
     let bench =
         Bench::new().file("notes.txt", "the workshop is on Thursday\n").file("ringfence.toml", TOOLBOX);

@@ -15,7 +15,9 @@ pub(crate) use path::find;
 pub use path::{Found, Identity, Kind};
 pub use platform::Platform;
 pub use program::{Program, SearchPath};
+#[cfg(test)]
+pub(crate) use protected::survey;
 pub(crate) use protected::{
-    HardLinks, LinkedFolder, Pin, Sensitive, Treatment, find_pins, find_shared, survey_with_names,
-    survey_within,
+    HardLinks, LinkedFolder, Pin, Sensitive, Treatment, find_pins, find_shared, search, seen,
+    survey_with_names,
 };

@@ -1,6 +1,5 @@
 //! Files on the always-deny floor inside granted trees: keys to hide, start-up files and hooks to keep from change.
 
-use std::ffi::CString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use ringfence_policy::{Direction, Floor, FloorKind};
 
 use super::path::{Identity, Kind, find};
 use crate::error::SandboxError;
+use crate::git;
 
 mod folder;
 mod hard_link;
@@ -37,6 +37,8 @@ pub(crate) enum Treatment {
     Hide,
     /// It can be read.
     ReadOnly,
+    /// It may change: a folder that git takes for a repository, so that it is known which ones are new.
+    Watch,
 }
 
 /// More entries than this are not searched: a tree so large is not a workspace.
@@ -73,6 +75,7 @@ pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<V
 /// # Errors
 ///
 /// As for [`search`]; or it holds too many files on the floor.
+#[cfg(test)]
 pub(crate) fn survey_within(
     root: &Path,
     writable: bool,
@@ -141,7 +144,7 @@ fn too_many(root: &Path, what: &str, most: usize) -> SandboxError {
 }
 
 /// Looks at one path. One that is gone needs no protection.
-fn seen(path: &Path, kind: Kind, treatment: Treatment) -> Option<Sensitive> {
+pub(crate) fn seen(path: &Path, kind: Kind, treatment: Treatment) -> Option<Sensitive> {
     let found = std::fs::symlink_metadata(path).ok()?;
     let identity = Identity { device: found.dev(), inode: found.ino() };
     let made = (kind == Kind::Link).then(|| (found.ctime(), found.ctime_nsec()));
@@ -161,17 +164,11 @@ fn led_to(path: &Path, treatment: Treatment, root: &Path, reach: &[PathBuf]) -> 
     all.filter_map(|(path, kind)| seen(path, kind, treatment)).collect()
 }
 
-/// The names that say, in a folder that git takes for a repository, what git runs. Any folder that looks like a repository is one
-/// to git.
-fn in_repository(listed: &[(CString, Kind)]) -> &'static [&'static str] {
-    let holds = |part: &&str| listed.iter().any(|(name, _)| name.to_bytes() == part.as_bytes());
-    if ["HEAD", "objects", "refs"].iter().all(holds) { &["commondir", "config", "hooks"] } else { &[] }
-}
-
 fn treatment(path: &Path, kind: Kind, in_git: bool, writable: bool, named: &[PathBuf]) -> Option<Treatment> {
     // A file or link in place of the folder says where git finds its configuration and hooks; and any folder that looks
     // like a repository is one to git.
-    let is_git_file = kind != Kind::Directory && path.file_name().is_some_and(|name| name == ".git");
+    let is_git_file =
+        kind != Kind::Directory && path.file_name().is_some_and(|name| git::is_same_name(name, ".git"));
     if is_git_file || in_git {
         return (writable && !named.iter().any(|named| named == path)).then_some(Treatment::ReadOnly);
     }

@@ -131,6 +131,8 @@ impl Plan {
             shared_files: SharedFiles { count: seen.hard_links.files, first: seen.hard_links.first.clone() },
             pins: seen.pins.clone(),
             passing: seen.passing.clone(),
+            pointed: seen.pointed.clone(),
+            recovered: Vec::new(),
             named: spec.named.clone(),
         })
     }
@@ -296,7 +298,8 @@ fn protect(layout: &mut Layout, seen: &Seen) {
     let holds_program = |path: &Path| programs.iter().any(|program| program.starts_with(path));
     let all = seen.sensitive.iter().chain(&seen.hard_links.kept);
     // A link leads elsewhere: what it leads to is judged where it is.
-    let mut all: Vec<&Sensitive> = all.filter(|one| one.kind != Kind::Link).collect();
+    let mut all: Vec<&Sensitive> =
+        all.filter(|one| one.kind != Kind::Link && one.treatment != Treatment::Watch).collect();
     // Folders come before what is in them, and of two treatments of one path the stronger.
     let is_weaker = |one: &Sensitive| one.treatment != Treatment::Hide;
     all.sort_by(|one, other| (&one.path, is_weaker(one)).cmp(&(&other.path, is_weaker(other))));

@@ -25,7 +25,9 @@ pub(crate) use build::{DEVICES, base};
 pub use landlock::{Landlock, Rule};
 pub use seen::Seen;
 
+use crate::git::Target;
 use crate::host::{Identity, Pin, Sensitive};
+use crate::report::Quarantined;
 use crate::seccomp::Profile;
 use crate::spec::Access;
 
@@ -81,11 +83,17 @@ pub struct Plan {
     /// Trees in which what is protected may be gone when it is mounted.
     #[serde(skip)]
     pub(crate) passing: Vec<PathBuf>,
+    /// What runs that were killed had left in these trees, and was moved aside before this plan was made.
+    #[serde(skip)]
+    pub recovered: Vec<Quarantined>,
     /// The limits that were asked for, without defaults.
     #[serde(skip)]
     pub(crate) asked: Limits,
     #[serde(skip)]
     pub(crate) sensitive: Vec<Sensitive>,
+    /// What git configurations name, which is protected where a command could write it.
+    #[serde(skip)]
+    pub(crate) pointed: Vec<Target>,
     #[serde(skip)]
     pub(crate) named: Vec<PathBuf>,
 }

@@ -9,9 +9,10 @@ use ringfence_policy::{Direction, Floor};
 
 use super::build::{RESOLVER, SCRATCH};
 use crate::error::SandboxError;
+use crate::git::{Pointers, Target, trace};
 use crate::host::{
-    Found, HardLinks, Kind, LinkedFolder, Pin, Platform, Program, Sensitive, find, find_pins, find_shared,
-    survey_with_names,
+    Found, HardLinks, Kind, LinkedFolder, Pin, Platform, Program, Sensitive, Treatment, find, find_pins,
+    find_shared, seen, survey_with_names,
 };
 use crate::spec::{Access, Spec, Tree};
 
@@ -29,6 +30,8 @@ pub struct Seen {
     pub(super) pins: Vec<Pin>,
     /// Trees that were granted only where possible: what is in them may be gone when it is mounted.
     pub(super) passing: Vec<PathBuf>,
+    /// What git configurations name in folders that may be written.
+    pub(super) pointed: Vec<Target>,
     /// Where the machine's list of name servers really is.
     pub(super) resolver: Option<PathBuf>,
     /// What was to be granted only where possible, and is not.
@@ -46,6 +49,16 @@ impl Seen {
     ///
     /// A program or a granted path is missing, or a tree is too large to search for files on the floor.
     pub fn look(spec: &Spec, platform: &Platform) -> Result<Self, SandboxError> {
+        Self::look_for(spec, platform, None, &[])
+    }
+
+    /// The same for the user whose home is given: paths in git configurations may begin there. What lies in `own` is hidden.
+    pub(crate) fn look_for(
+        spec: &Spec,
+        platform: &Platform,
+        home: Option<&Path>,
+        own: &[PathBuf],
+    ) -> Result<Self, SandboxError> {
         let mut programs = Vec::new();
         // The programs of an image are nothing that can be seen here.
         let here = std::iter::once(&spec.program).chain(&spec.binaries).filter(|_| spec.image.is_none());
@@ -84,6 +97,12 @@ impl Seen {
             trees.extend(looked.found.into_iter().map(|found| (found, tree.access)));
         }
         refuse_planted(&followed, &trees)?;
+        for own in own.iter().filter_map(|own| find(own).ok()) {
+            if trees.iter().any(|(tree, _)| own.real.starts_with(&tree.real) && own.real != tree.real) {
+                sensitive.extend(seen(&own.real, own.kind, Treatment::Hide));
+            }
+        }
+        let pointed = protect_named_by_git(&trees, &mut sensitive, &spec.named, home)?;
         let written: Vec<&Path> =
             trees.iter().filter(|(_, access)| access.write).map(|(found, _)| found.real.as_path()).collect();
         // A program is never writable, even in a writable folder.
@@ -97,7 +116,9 @@ impl Seen {
             .copied()
             .filter(|tree| !passing.iter().any(|passing| tree.starts_with(passing)))
             .collect();
-        let pins = find_pins(&sensitive, &lasting)?;
+        let kept: Vec<Sensitive> =
+            sensitive.iter().filter(|one| one.treatment != Treatment::Watch).cloned().collect();
+        let pins = find_pins(&kept, &lasting)?;
         let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary && spec.image.is_none());
         let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
         let resolver = find(Path::new(RESOLVER)).ok().map(|found| found.real);
@@ -110,6 +131,7 @@ impl Seen {
             hard_links,
             pins,
             passing,
+            pointed,
             resolver,
             left_out,
         })
@@ -160,6 +182,62 @@ impl Looked {
 fn writable_roots(spec: &Spec) -> Vec<PathBuf> {
     let all = spec.trees.iter().chain(&spec.possible).filter(|tree| tree.access.write);
     all.filter_map(|tree| find(&tree.path).ok()).map(|found| found.real).collect()
+}
+
+/// Protects what git configurations name in folders that may be written: those of repositories there and around them, of the
+/// user and of the machine.
+fn protect_named_by_git(
+    trees: &[(Found, Access)],
+    sensitive: &mut Vec<Sensitive>,
+    named: &[PathBuf],
+    home: Option<&Path>,
+) -> Result<Vec<Target>, SandboxError> {
+    let writable = trees.iter().filter(|(tree, access)| access.write && tree.kind == Kind::Directory);
+    let writable: Vec<&Path> = writable.map(|(tree, _)| tree.real.as_path()).collect();
+    if writable.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut pointers = Pointers::new(home)?;
+    for tree in &writable {
+        pointers.around(tree)?;
+    }
+    for one in sensitive.iter() {
+        match one.treatment {
+            Treatment::Watch => pointers.repository(&one.path)?,
+            Treatment::ReadOnly if one.path.file_name().is_some_and(|name| name == ".git") => {
+                pointers.git_file(&one.path)?;
+            }
+            Treatment::Hide | Treatment::ReadOnly => {}
+        }
+    }
+    let targets = pointers.into_targets();
+    let known: HashSet<PathBuf> = sensitive
+        .iter()
+        .filter(|one| one.treatment != Treatment::Watch)
+        .map(|one| one.path.clone())
+        .collect();
+    for target in &targets {
+        for one in trace(target) {
+            let is_named = named.contains(&one.path);
+            // A folder that was granted as such is lifted like any other name; the top of a repository is not its folder of hooks.
+            let is_lifted = |tree: &&Path| is_named && **tree == *one.path && !one.path.join(".git").exists();
+            let is_whole = |tree: &&Path| tree.starts_with(&one.path) && !is_lifted(tree);
+            if one.kind == Kind::Directory && writable.iter().any(is_whole) {
+                return Err(SandboxError::Inexpressible {
+                    what: format!(
+                        "writing to `{}`: a git configuration names it for hooks or attributes; grant less of it",
+                        one.path.display()
+                    ),
+                });
+            }
+            let is_writable = writable.iter().any(|tree| one.path.starts_with(tree));
+            let is_known = is_named || one.path.ancestors().any(|above| known.contains(above));
+            if is_writable && !is_known {
+                sensitive.extend(seen(&one.path, one.kind, Treatment::ReadOnly));
+            }
+        }
+    }
+    Ok(targets)
 }
 
 /// Refuses a granted path that goes through a link in a folder that is granted for writing: the command, or one before it, could

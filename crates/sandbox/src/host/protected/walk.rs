@@ -8,8 +8,9 @@ use rustix::io::Errno;
 
 use super::folder::{Folder, identity, kind_of, names};
 use super::hard_link::{Linked, LinkedFolder};
-use super::{MAX_ENTRIES, SYSTEM, Sensitive, Treatment, in_repository, led_to, seen, too_many, treatment};
+use super::{MAX_ENTRIES, SYSTEM, Sensitive, Treatment, led_to, seen, too_many, treatment};
 use crate::error::SandboxError;
+use crate::git;
 use crate::host::{Identity, Kind};
 
 /// A folder with a longer path counts as a whole. Everything that is mounted needs a path, the kernel takes 4,096 bytes, and a
@@ -142,12 +143,23 @@ impl<'a> Walk<'a> {
         }
         let Ok(listed) = folder.list() else { return Ok(None) };
         self.entries += listed.len();
-        let repository = in_repository(&listed);
+        let git =
+            git::Folder::of(&self.path, listed.iter().map(|(name, _)| OsStr::from_bytes(name.to_bytes())));
+        if git == git::Folder::Repository && self.writable {
+            let (path, identity) = (self.path.clone(), folder.identity());
+            found(Sensitive {
+                path,
+                kind: Kind::Directory,
+                identity,
+                made: None,
+                treatment: Treatment::Watch,
+            })?;
+        }
         let mut pending = Vec::new();
         let mut linked = Vec::new();
         for (name, kind) in listed {
             self.path.push(OsStr::from_bytes(name.as_bytes()));
-            let in_git = repository.iter().any(|part| name.to_bytes() == part.as_bytes());
+            let in_git = git.protects(OsStr::from_bytes(name.to_bytes()));
             let looked = match treatment(&self.path, kind, in_git, self.writable, self.named) {
                 Some(treatment) => self.add(&folder, &name, treatment, found),
                 None => {

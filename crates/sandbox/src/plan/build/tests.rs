@@ -40,6 +40,7 @@ fn seen(spec: &Spec) -> Seen {
         hard_links: crate::host::HardLinks::default(),
         pins: Vec::new(),
         passing: Vec::new(),
+        pointed: Vec::new(),
         resolver: None,
         left_out: Vec::new(),
     }

@@ -1,0 +1,66 @@
+//! What was there before a command ran, as far as the quarantine has to know it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::git::Target;
+use crate::host::{Identity, Sensitive, Treatment};
+use crate::plan::Plan;
+
+/// What was there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Before {
+    /// The folders that may be written.
+    pub(crate) trees: Vec<PathBuf>,
+    /// Paths that were named themselves, so that they are not protected.
+    pub(crate) named: Vec<PathBuf>,
+    /// What git configurations name.
+    pub(crate) pointed: Vec<Target>,
+    /// Every file on the floor: which one it is, and of a link when it was made.
+    pub(crate) known: BTreeMap<PathBuf, Known>,
+}
+
+/// Which file it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) identity: Identity,
+    pub(crate) made: Option<(i64, i64)>,
+    /// Whether it could not be changed; a repository, as a folder, could.
+    pub(crate) is_protected: bool,
+}
+
+impl Before {
+    /// Returns what a plan saw.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let mut known = BTreeMap::new();
+        for one in &plan.sensitive {
+            let is_protected = one.treatment != Treatment::Watch;
+            let found = Known { identity: one.identity, made: one.made, is_protected };
+            let kept = known.entry(one.path.clone()).or_insert(found);
+            kept.is_protected |= is_protected;
+        }
+        Self { trees: plan.guarded.clone(), named: plan.named.clone(), pointed: plan.pointed.clone(), known }
+    }
+
+    /// Tells whether this very file was there.
+    pub(super) fn knows(&self, found: &Sensitive) -> bool {
+        let is_same = |known: &Known| (known.identity, known.made) == (found.identity, found.made);
+        self.known.get(&found.path).is_some_and(is_same)
+    }
+
+    /// Tells whether a folder around a path could not be changed.
+    pub(super) fn protects_around(&self, path: &Path) -> bool {
+        path.ancestors().skip(1).any(|above| self.known.get(above).is_some_and(|known| known.is_protected))
+    }
+
+    /// Tells whether something protected was there below a folder, and is.
+    pub(super) fn knows_below(&self, folder: &Path) -> bool {
+        let after = (std::ops::Bound::Excluded(folder), std::ops::Bound::Unbounded);
+        let mut below = self.known.range::<Path, _>(after).take_while(|(path, _)| path.starts_with(folder));
+        below.any(|(path, _)| path.symlink_metadata().is_ok())
+    }
+
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        self.trees.iter().any(|tree| path.starts_with(tree) && path != tree)
+    }
+}

@@ -1,0 +1,227 @@
+//! What is moved aside after a run, and what is not.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use super::*;
+use crate::host::Platform;
+use crate::plan::Seen;
+use crate::spec::{Access, Spec};
+
+/// A folder that is granted for writing, and what a run does in it.
+struct Scene {
+    _folder: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Scene {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(folder.path()).unwrap().join("w");
+        std::fs::create_dir(&root).unwrap();
+        let scene = Self { _folder: folder, root };
+        scene.lay(files);
+        scene
+    }
+
+    fn lay(&self, files: &[(&str, &str)]) {
+        for (path, text) in files {
+            let path = self.root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        let spec = Spec::new("/bin/sh").tree(&self.root, Access::WRITE);
+        Plan::new(&spec, &Seen::look(&spec, Platform::of_this_machine()).unwrap()).unwrap()
+    }
+
+    /// Does something between the look before and the look after, and returns what was moved.
+    fn run(&self, work: impl FnOnce(&Self)) -> Vec<String> {
+        let plan = self.plan();
+        work(self);
+        let aftermath = quarantine(&plan);
+        assert_eq!(aftermath.left, []);
+        let shown = |path: PathBuf| path.strip_prefix(&self.root).unwrap().to_string_lossy().into_owned();
+        let mut moved: Vec<_> = aftermath.moved.into_iter().map(|one| shown(one.found)).collect();
+        moved.sort();
+        moved
+    }
+
+    /// What a plan protects.
+    fn protected(&self) -> Vec<String> {
+        let plan = self.plan();
+        let entries =
+            plan.root.iter().filter(|entry| matches!(entry, crate::Entry::Bind { protected: true, .. }));
+        let mut paths: Vec<_> = entries
+            .map(|entry| entry.path().strip_prefix(&self.root).unwrap().to_string_lossy().into_owned())
+            .collect();
+        paths.sort();
+        paths
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.root.join(path).symlink_metadata().is_ok()
+    }
+}
+
+const EVIL: &str = "[core]\n\tfsmonitor = touch /tmp/x;:\n";
+const REPOSITORY: &[(&str, &str)] = &[
+    (".git/HEAD", "ref: refs/heads/main\n"),
+    (".git/objects/x", ""),
+    (".git/refs/x", ""),
+    (".git/config", ""),
+];
+
+#[test]
+fn a_repository_in_two_halves_is_seen() {
+    let scene = Scene::new(&[]);
+    let moved = scene.run(|scene| {
+        scene.lay(&[("p/HEAD", "ref: refs/heads/x\n"), ("p/commondir", "../q\n"), ("q/config", EVIL)]);
+        scene.lay(&[("q/objects/x", ""), ("q/refs/x", ""), ("q/hooks/pre-commit", "x")]);
+    });
+    assert_eq!(moved, ["p/HEAD"]);
+    // One that was there is protected in both halves.
+    let scene =
+        Scene::new(&[("p/HEAD", "x"), ("p/commondir", "../q\n"), ("q/config", ""), ("q/hooks/x", "")]);
+    scene.lay(&[("q/objects/x", ""), ("q/refs/x", "")]);
+    assert_eq!(scene.protected(), ["p/commondir", "q/config", "q/hooks"]);
+}
+
+#[test]
+fn a_bare_repository_is_seen_and_what_was_there_before_stays() {
+    let scene = Scene::new(&[("app/config/routes", "mine"), ("app/hooks/x", "mine")]);
+    let moved = scene.run(|scene| {
+        scene.lay(&[("app/HEAD", "ref: refs/heads/x"), ("app/objects/x", ""), ("app/refs/x", "")]);
+    });
+    assert_eq!(moved, ["app/HEAD"]);
+    assert!(scene.has("app/config/routes") && scene.has("app/hooks/x"));
+    let scene = Scene::new(&[]);
+    let moved = scene.run(|scene| {
+        scene.lay(&[
+            ("b.git/HEAD", "ref: refs/heads/x"),
+            ("b.git/objects/x", ""),
+            ("b.git/refs/x", ""),
+            ("b.git/config", EVIL),
+        ]);
+    });
+    assert_eq!(moved, ["b.git/HEAD"]);
+}
+
+#[test]
+fn pointers_of_worktrees_and_submodules_are_protected() {
+    let scene = Scene::new(REPOSITORY);
+    scene.lay(&[
+        (".git/worktrees/t/HEAD", "x"),
+        (".git/worktrees/t/commondir", "../..\n"),
+        (".git/worktrees/t/gitdir", "/x/.git\n"),
+    ]);
+    scene.lay(&[
+        (".git/modules/a/b/c/d/e/config", ""),
+        (".git/modules/a/b/c/d/e/hooks/x", ""),
+        (".git/rebase-merge/git-rebase-todo", ""),
+    ]);
+    scene.lay(&[
+        ("bare/HEAD", ""),
+        ("bare/objects/x", ""),
+        ("bare/refs/x", ""),
+        ("bare/info/attributes", ""),
+        ("bare/sequencer/todo", ""),
+    ]);
+    let protected = scene.protected();
+    for path in [
+        ".git/config",
+        ".git/worktrees/t/commondir",
+        ".git/worktrees/t/gitdir",
+        ".git/modules/a/b/c/d/e/config",
+        ".git/modules/a/b/c/d/e/hooks",
+        ".git/rebase-merge",
+        "bare/info/attributes",
+        "bare/sequencer",
+    ] {
+        assert!(protected.iter().any(|one| one == path), "{path} in {protected:?}");
+    }
+    let moved = scene.run(|scene| {
+        scene.lay(&[(".git/worktrees/n/HEAD", "x"), (".git/worktrees/n/commondir", "../../../evil\n")]);
+        scene.lay(&[
+            (".git/modules/n/config", EVIL),
+            (".git/sequencer/todo", "exec x\n"),
+            (".git/config.worktree", EVIL),
+        ]);
+    });
+    assert_eq!(
+        moved,
+        [".git/config.worktree", ".git/modules/n/config", ".git/sequencer", ".git/worktrees/n/commondir"]
+    );
+}
+
+#[test]
+fn what_a_configuration_names_is_protected_and_taken_away_when_it_is_new() {
+    let config = "[core]\n\thooksPath = tools/hooks\n\tattributesFile = later/attributes\n\tfsmonitor = later/watch.sh\n\
+                  [include]\n\tpath = ../more.inc\n[filter \"f\"]\n\tclean = python3 tools/clean.py\n";
+    let scene = Scene::new(REPOSITORY);
+    scene.lay(&[
+        (".git/config", config),
+        ("tools/hooks/pre-commit", ""),
+        ("tools/clean.py", ""),
+        ("more.inc", ""),
+    ]);
+    assert_eq!(scene.protected(), [".git/config", "more.inc", "tools/clean.py", "tools/hooks"]);
+    let moved =
+        scene.run(|scene| scene.lay(&[("later/attributes", "* filter=f\n"), ("later/watch.sh", "x")]));
+    assert_eq!(moved, ["later/attributes", "later/watch.sh"]);
+    // The folder around it exchanged for another, or for a link.
+    let moved = scene.run(|scene| {
+        std::fs::rename(scene.root.join("tools"), scene.root.join("old")).unwrap();
+        scene.lay(&[("tools/hooks/pre-commit", "evil"), ("tools/other", "")]);
+    });
+    assert_eq!(moved, ["tools/hooks"]);
+    let scene = Scene::new(REPOSITORY);
+    scene.lay(&[(".git/config", config), ("tools/hooks/pre-commit", ""), ("evil/hooks/pre-commit", "x")]);
+    let moved = scene.run(|scene| {
+        std::fs::rename(scene.root.join("tools"), scene.root.join("old")).unwrap();
+        symlink("evil", scene.root.join("tools")).unwrap();
+    });
+    assert_eq!(moved, ["tools"]);
+}
+
+#[test]
+fn a_new_link_is_moved_and_not_what_it_leads_to() {
+    let scene = Scene::new(&[("src/main.rs", "mine")]);
+    let moved = scene.run(|scene| symlink("src/main.rs", scene.root.join(".bashrc")).unwrap());
+    assert_eq!(moved, [".bashrc"]);
+    assert!(scene.has("src/main.rs"));
+}
+
+#[test]
+fn decoys_do_not_end_the_look() {
+    let scene = Scene::new(REPOSITORY);
+    let moved = scene.run(|scene| {
+        for number in 0..4_500 {
+            scene.lay(&[(&format!("d{number}/.envrc"), "x")]);
+        }
+        scene.lay(&[(".git/hooks/pre-commit", "x")]);
+    });
+    assert_eq!(moved.len(), 4_501);
+    assert!(!scene.has(".git/hooks/pre-commit"));
+    assert_eq!(scene.run(|_| ()), [""; 0]);
+}
+
+#[test]
+fn a_closed_folder_is_searched_and_not_moved_with_what_was_there() {
+    let scene = Scene::new(&[("sub/.git/config", ""), ("sub/mine", "")]);
+    let moved = scene.run(|scene| {
+        scene.lay(&[("sub/.envrc", "x")]);
+        std::fs::set_permissions(scene.root.join("sub"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    });
+    assert_eq!(moved, ["sub/.envrc"]);
+    assert!(scene.has("sub/mine"));
+}
+
+#[test]
+fn the_configuration_cannot_be_the_whole_grant() {
+    let scene = Scene::new(REPOSITORY);
+    scene.lay(&[(".git/config", "[core]\n\thooksPath = .\n")]);
+    let spec = Spec::new("/bin/sh").tree(&scene.root, Access::WRITE);
+    assert!(Seen::look(&spec, Platform::of_this_machine()).is_err());
+}
