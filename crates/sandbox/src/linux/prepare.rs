@@ -114,6 +114,12 @@ pub(crate) fn closing_steps() -> Result<Vec<Op>, SandboxError> {
     Ok(ops)
 }
 
+/// Signals that wait, and timers, are counted for the user too: a command has a quarter of what the user has.
+pub(crate) fn queued_signals() -> Option<Op> {
+    let most = rustix::process::getrlimit(rustix::process::Resource::Sigpending).maximum?;
+    Some(Op::Limit { resource: libc::RLIMIT_SIGPENDING as libc::c_uint, value: most / 4 })
+}
+
 /// What is watched inside is counted for the user too: a sandbox has a quarter of what the user has.
 fn inotify_steps() -> Result<Vec<Op>, SandboxError> {
     static QUARTERS: OnceLock<Vec<(&str, String)>> = OnceLock::new();
@@ -151,6 +157,7 @@ pub(crate) fn command_steps(
             .chain(extra)
             .map(|limit| Op::Limit { resource: resource(limit.resource), value: limit.value }),
     );
+    ops.extend(queued_signals());
     ops.push(Op::Signals);
     if plan.recorded {
         // Before the other, which lets no filter be added. Nothing that follows is told of but the command's own start.
