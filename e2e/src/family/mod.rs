@@ -31,6 +31,7 @@ pub const FAMILIES: &[&[Probe]] = &[
     kernel::namespace::PROBES,
     kernel::mount::PROBES,
     kernel::call::PROBES,
+    kernel::control::PROBES,
     kernel::privilege::PROBES,
     kernel::uring::PROBES,
     tty::PROBES,

@@ -12,6 +12,7 @@ mod cell;
 mod check;
 mod escape;
 mod leak;
+mod neighbour;
 mod network;
 mod orphan;
 mod passed;

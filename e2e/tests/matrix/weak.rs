@@ -52,6 +52,8 @@ const WEAK: &[Weak] = &[
     weak("firejail-user", "resource::threads",                     Sometimes, SHARED_COUNT),
     weak("firejail",      "cargo::build_script",                   Always,    WHOLE_FOLDERS),
     weak("firejail",      "shell::program_in_a_writable_folder",   Always,    WHOLE_FOLDERS),
+    weak("bwrap",         "resource::inotify_instances",           Always,    COUNTED_FOR_USER),
+    weak("firejail",      "resource::inotify_instances",           Always,    COUNTED_FOR_USER),
 ];
 
 /// Backends, probes and why the command is refused there before it starts.
@@ -69,6 +71,9 @@ const SET_UID: &str = "firejail is set-uid, which clears the parent-death signal
 const SHARED_COUNT: &str = "no user namespace: what the user runs elsewhere is counted too, and is estimated";
 const UNSIZED: &str = "firejail's private `/tmp` has no size, so that a limit on it cannot be kept";
 const WHOLE_FOLDERS: &str = "firejail makes a folder noexec with all that is in it: nothing in one starts";
+
+const COUNTED_FOR_USER: &str =
+    "no user namespace of ours, where a part of what the user has could be set aside";
 
 /// Why a cell may be lost, if it may.
 pub(crate) fn known(column: &str, name: &str) -> Option<&'static Weak> {

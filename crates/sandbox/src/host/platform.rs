@@ -48,8 +48,28 @@ const LOADERS: &[&str] = &[
     "/lib/ld-musl-x86_64.so.1",
     "/lib/ld-musl-aarch64.so.1",
 ];
-/// Readable by everybody, and then by root alone.
-const PROC_KEYS: &[&str] = &["/proc/keys", "/proc/key-users"];
+/// What tells of the machine, or of others on it: readable by everybody, and then by root alone. A root of our own shows none of it
+/// anyway; these are for confiners that mount a whole `/proc`.
+const PROC_OPEN: &[&str] = &[
+    "/proc/bootconfig",
+    "/proc/cmdline",
+    "/proc/config.gz",
+    "/proc/devices",
+    "/proc/diskstats",
+    "/proc/interrupts",
+    "/proc/iomem",
+    "/proc/ioports",
+    "/proc/kallsyms",
+    "/proc/key-users",
+    "/proc/keys",
+    "/proc/locks",
+    "/proc/mdstat",
+    "/proc/modules",
+    "/proc/partitions",
+    "/proc/softirqs",
+    "/proc/swaps",
+    "/proc/sys/kernel/random/boot_id",
+];
 const PROC_MACHINE: &[&str] = &[
     "/proc/kcore",
     "/proc/kmsg",
@@ -101,7 +121,7 @@ impl Platform {
         }
         // What this user may not read is not covered: it costs a mount.
         let readable = |path: &&&str| std::fs::File::open(path).is_ok();
-        let exists = PROC_KEYS.iter().chain(PROC_MACHINE.iter().filter(readable)).map(PathBuf::from);
+        let exists = PROC_OPEN.iter().chain(PROC_MACHINE.iter().filter(readable)).map(PathBuf::from);
         platform.hidden = exists.filter(|path| path.exists()).collect();
         platform
     }

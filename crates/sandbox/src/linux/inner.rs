@@ -51,6 +51,7 @@ fn steps(inner: &Inner) -> Result<Vec<Op>, SandboxError> {
             .map(|limit| Op::Limit { resource: prepare::resource(limit.resource), value: limit.value }),
     );
     ops.extend((!inner.seccomp.counted_memory).then_some(Op::SmallPages));
+    ops.extend(prepare::queued_signals());
     ops.push(Op::Signals);
     ops.push(Op::Seccomp { program: program(inner.seccomp, Architecture::HERE), observe: false });
     let arguments: Vec<OsString> = inner.arguments.iter().map(OsString::from).collect();

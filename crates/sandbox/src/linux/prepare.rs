@@ -69,12 +69,17 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
     ];
     ops.push(Op::MakeFile { path: text_of(HIDDEN_FILE)?, mode: 0, content: Vec::new() });
     ops.push(Op::MakeDirectory { path: text_of(HIDDEN_FOLDER)?, mode: 0 });
-    for entry in base {
+    for entry in base.iter().filter(|entry| !is_narrowed(entry)) {
         add(&mut ops, entry, Some(user), None)?;
     }
     ops.push(Op::HostName { name: b"sandbox".to_vec() });
     ops.push(Op::RaiseLoopback);
     Ok(ops)
+}
+
+/// Whether [`Op::NarrowProc`] hides it without a mount: of `/proc`, what is not below a folder that is kept.
+fn is_narrowed(entry: &Entry) -> bool {
+    matches!(entry, Entry::Hidden { path, .. } if path.starts_with("/proc") && !path.starts_with("/proc/sys"))
 }
 
 /// The steps of process 1 that this plan asks for.
@@ -150,22 +155,18 @@ pub(crate) fn closing_steps() -> Result<Vec<Op>, SandboxError> {
     let mut ops = inotify_steps()?;
     ops.extend([
         Op::NarrowProc { at: text_of("/proc")? },
-        // It is another number for every start of the machine, and the same for all who run on it.
-        Op::Bind {
-            may_be_gone: true,
-            onto: None,
-            source: text_of(HIDDEN_FILE)?,
-            target: text_of("/proc/sys/kernel/random/boot_id")?,
-            attributes: NOSUID | NODEV | RDONLY | NOEXEC,
-            identity: None,
-            recursive: false,
-        },
         Op::Remove { path: text_of(HIDDEN_FILE)?, flags: 0 },
         Op::Remove { path: text_of(HIDDEN_FOLDER)?, flags: libc::AT_REMOVEDIR as u32 },
         Op::Detach { path: text_of(OLD)? },
         Op::Attributes { path: text_of("/")?, attributes: RDONLY | NOSUID | NODEV | NOEXEC },
     ]);
     Ok(ops)
+}
+
+/// Signals that wait, and timers, are counted for the user too: a command has a quarter of what the user has.
+pub(crate) fn queued_signals() -> Option<Op> {
+    let most = rustix::process::getrlimit(rustix::process::Resource::Sigpending).maximum?;
+    Some(Op::Limit { resource: libc::RLIMIT_SIGPENDING as libc::c_uint, value: most / 4 })
 }
 
 /// What is watched inside is counted for the user too: a sandbox has a quarter of what the user has.
@@ -206,6 +207,7 @@ pub(crate) fn command_steps(
             .map(|limit| Op::Limit { resource: resource(limit.resource), value: limit.value }),
     );
     ops.extend((!profile.counted_memory).then_some(Op::SmallPages));
+    ops.extend(queued_signals());
     ops.push(Op::Signals);
     if plan.recorded {
         // Before the other, which lets no filter be added. Nothing that follows is told of but the command's own start.

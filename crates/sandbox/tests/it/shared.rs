@@ -53,9 +53,13 @@ program = struct.pack('HxxxxxxQ', 1, ctypes.addressof(code))
 print('attach', tried(lambda: udp.setsockopt(socket.SOL_SOCKET, 26, program)))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 print('core', resource.getrlimit(resource.RLIMIT_CORE))
+print('signals', resource.getrlimit(11)[1])
 ";
-    let expected = "1024 EPERM\n1026 EPERM\n10 EPERM\npipe EPERM\nlock done\nfilter EINVAL\nseccomp ENOSYS\naio ENOSYS\n\
-                    attach ENOPROTOOPT\ncore (1, 1)\n";
+    let signals = rustix::process::getrlimit(rustix::process::Resource::Sigpending).maximum.unwrap() / 4;
+    let expected = format!(
+        "1024 EPERM\n1026 EPERM\n10 EPERM\npipe EPERM\nlock done\nfilter EINVAL\nseccomp ENOSYS\naio ENOSYS\n\
+         attach ENOPROTOOPT\ncore (1, 1)\nsignals {signals}\n"
+    );
     assert_eq!(python(script), expected);
 }
 

@@ -39,6 +39,14 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe::new("fs::proc_sysrq", |_| opened_for_writing("/proc/sysrq-trigger"))
         .needs(Needs::RootAndKernel)
         .word(),
+    Probe::new("fs::proc_cmdline", |_| some("/proc/cmdline")).word(),
+    Probe::new("fs::proc_partitions", |_| some("/proc/partitions")).needs(Needs::Kernel).word(),
+    Probe::new("fs::proc_symbols", |_| some("/proc/kallsyms")).needs(Needs::Kernel).word(),
+    Probe::new("fs::proc_modules", |_| some("/proc/modules")).needs(Needs::Kernel).word(),
+    Probe::new("fs::proc_devices", |_| some("/proc/devices")).word(),
+    Probe::new("fs::proc_interrupts", |_| some("/proc/interrupts")).word(),
+    Probe::new("fs::proc_disks", |_| some("/proc/diskstats")).needs(Needs::Kernel).word(),
+    Probe::new("fs::proc_boot_id", |_| some("/proc/sys/kernel/random/boot_id")).word(),
     Probe::new("fs::proc_kcore", |_| some("/proc/kcore")).needs(Needs::RootAndKernel).word(),
     Probe::new("fs::proc_kallsyms", |_| kallsyms()).needs(Needs::RootAndKernel).word(),
     Probe::new("fs::proc_kmsg", |_| kernel_log()).needs(Needs::RootAndKernel).word(),
