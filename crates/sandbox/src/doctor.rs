@@ -195,7 +195,7 @@ fn control_groups() -> Finding {
         None => Finding {
             subject: "control groups",
             state: State::Partly,
-            detail: "memory is limited for each process, processes by the namespace".into(),
+            detail: "memory is limited for each process and sampled for the tree, processes by the namespace".into(),
             fix: Some(
                 "delegate a group: run in `systemd-run --user --scope -p Delegate=yes`, or in a service with Delegate=yes"
                     .into(),

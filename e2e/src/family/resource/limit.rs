@@ -214,14 +214,14 @@ fn burnt_by_children() -> Outcome {
 /// Each child uses less than the kernel counts in, and nobody waits for it.
 fn burnt_by_zombies() -> Outcome {
     let mut children = Vec::new();
-    for _ in 0..240 {
-        children.push(forked(|| i32::from(burnt(Duration::from_millis(9)).is_err()))?);
+    for _ in 0..248 {
+        children.push(forked(|| i32::from(burnt(Duration::from_millis(6)).is_err()))?);
     }
     thread::sleep(Duration::from_millis(300));
     for child in children {
         waited(child)?;
     }
-    Ok("2.1 s of CPU time in 240 children".to_owned())
+    Ok("1.5 s of CPU time in 248 children".to_owned())
 }
 
 /// A child that nobody may wait for leaves its time to nobody.

@@ -40,6 +40,18 @@ if __name__ == '__main__':
     Check::steps("python::shared_memory", &[ok(&[], &["python3", "-c", "
 from multiprocessing import shared_memory
 s = shared_memory.SharedMemory(create=True, size=4096); s.buf[0] = 9; print('byte', s.buf[0]); s.close(); s.unlink()"], "byte 9")]),
+    Check::steps("python::shared_anonymous_memory", &[ok(&["--limit", "memory=64M"], &["python3", "-c", "
+import mmap, os
+pieces = [mmap.mmap(-1, 1 << 20) for _ in range(8)]
+if os.fork() == 0:
+    for piece in pieces: piece.write(b'x' * (1 << 20))
+    os._exit(0)
+os.wait(); print(sum(piece[-1] for piece in pieces))"], "960")]),
+    Check::steps("python::many_sockets", &[ok(&[], &["python3", "-c", "
+import socket
+pairs = [socket.socketpair() for _ in range(200)]
+for one, other in pairs: one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20); one.send(b'x')
+print(sum(len(other.recv(9)) for one, other in pairs))"], "200")]),
     Check::steps("python::asyncio", &[ok(&["--exec", "echo"], &["python3", "-c", "
 import asyncio
 async def main():
