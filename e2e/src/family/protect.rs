@@ -80,6 +80,28 @@ pub(crate) const WAYS: &[Probe] = &[
     Probe::new("protect::git_hooks_linked", git_hooks_linked).proof(HOOK),
     Probe::new("protect::parent_of_nested_moved", parent_of_nested_moved)
         .proof(Proof::Holds("{work}/sub/repo/.git/hooks/pre-commit")),
+    Probe::new("protect::git_folder_renamed", |scene| renamed(scene, ".git")).word(),
+    Probe::new("protect::folder_above_renamed", |scene| renamed(scene, "sub")).word(),
+    Probe::new("protect::link_replaced", link_replaced).word(),
+    Probe::new("protect::link_into_another_grant", |scene| {
+        fs::write(scene.expand("{other}/dot/rc"), PAYLOAD)?;
+        Ok("written".to_owned())
+    })
+    .flags(&["--write", "{other}"])
+    .proof(Proof::Holds("{other}/dot/rc")),
+    Probe::new("protect::link_into_another_grant_moved", |scene| {
+        fs::rename(scene.expand("{other}/dot"), scene.expand("{other}/old"))?;
+        setup(fs::create_dir(scene.expand("{other}/dot")))?;
+        fs::write(scene.expand("{other}/dot/rc"), PAYLOAD)?;
+        Ok("another file in its place".to_owned())
+    })
+    .flags(&["--write", "{other}"])
+    .proof(Proof::Holds("{other}/dot/rc")),
+    Probe::new("protect::shared_with_its_own_name", |scene| {
+        fs::write(scene.work("same-as-profile")?, PAYLOAD)?;
+        Ok("written by another name".to_owned())
+    })
+    .proof(Proof::Holds("{work}/.profile")),
     Probe::new("protect::gitfile_planted", gitfile_planted).proof(Proof::Holds("{work}/tree/.git")),
     Probe::new("protect::bare_repository", bare_repository).proof(Proof::Holds("{work}/bare/HEAD")),
     Probe::new("protect::split_repository", split_repository).proof(Proof::Holds("{work}/half/HEAD")),
@@ -200,6 +222,21 @@ fn parent_of_nested_moved(scene: &Scene) -> Outcome {
     fs::rename(scene.work("sub")?, scene.work("old")?)?;
     fs::rename(scene.work("other")?, scene.work("sub")?)?;
     Ok("another folder in its place".to_owned())
+}
+
+/// While the command runs nobody looks: who uses the folder meanwhile would take what is put there.
+fn renamed(scene: &Scene, name: &str) -> Outcome {
+    fs::rename(scene.work(name)?, scene.work("elsewhere")?)?;
+    Ok("moved away".to_owned())
+}
+
+/// What a start-up file leads to is as good as the file.
+fn link_replaced(scene: &Scene) -> Outcome {
+    let link = scene.work(".bashrc")?;
+    setup(fs::write(scene.work("own")?, PAYLOAD))?;
+    fs::remove_file(&link)?;
+    symlink("own", link)?;
+    Ok("it leads elsewhere".to_owned())
 }
 
 /// A `.git` that is a file names the folder git takes its hooks from.

@@ -128,6 +128,13 @@ impl Cell {
             _ if probe.family() == "protect" => repository(&path("work"), probe.attempt),
             _ => {}
         }
+        if probe.name.contains("::shared_") {
+            share(&folder, probe.name);
+        } else if probe.name.starts_with("protect::link_") {
+            fs::create_dir_all(path("other/dot")).unwrap();
+            fs::write(path("other/dot/rc"), "").unwrap();
+            symlink(path("other/dot/rc"), path("work/.bashrc")).unwrap();
+        }
         session.own(&folder);
 
         let mut scene = session.scene.clone();
@@ -136,6 +143,7 @@ impl Cell {
             ("work", path("work")),
             ("ro", path("ro")),
             ("outside", path("outside")),
+            ("other", path("other")),
             ("command", path("bin/probe")),
             ("mark", path("work/mark")),
             ("tmp-mark", format!("/tmp/{unique}-mark").into()),
@@ -218,6 +226,31 @@ impl Cell {
 
 /// A configuration that names files in the tree.
 const NAMING: &str = "named/.git/config";
+
+/// Files that the granted folder shares with others: by hard links, as package managers make them.
+fn share(folder: &Path, probe: &str) {
+    let path = |name: &str| folder.join(name);
+    let link = |to: &str| fs::hard_link(path("outside/victim"), path(to)).unwrap();
+    if probe.starts_with("protect::") {
+        fs::write(path("work/.profile"), "").unwrap();
+        fs::hard_link(path("work/.profile"), path("work/same-as-profile")).unwrap();
+        return;
+    }
+    fs::create_dir_all(path("work/sub/deep")).unwrap();
+    link("work/shared");
+    link("work/sub/deep/shared");
+    if probe.ends_with("_of_many") {
+        for name in ["work/many", "outside/many"] {
+            fs::create_dir(path(name)).unwrap();
+        }
+        link("work/many/victim");
+        for number in 0..3_000 {
+            let name = format!("outside/many/{number}");
+            fs::write(path(&name), "").unwrap();
+            fs::hard_link(path(&name), path(&format!("work/many/{number}"))).unwrap();
+        }
+    }
+}
 
 /// What a repository and a home have of protected names; the one that is edited, and none that is planted.
 fn repository(work: &Path, attempt: Attempt) {

@@ -76,6 +76,10 @@ const WEAK: &[Weak] = &[
     weak("firejail-user", "resource::process_tree",                Sometimes, SHARED_COUNT),
     weak("firejail-user", "resource::processes",                   Sometimes, SHARED_COUNT),
     weak("firejail-user", "resource::threads",                     Sometimes, SHARED_COUNT),
+    weak("bwrap",         "protect::link_replaced",                Always,    BY_PATH),
+    weak("firejail",      "protect::link_replaced",                Always,    NO_PINS),
+    weak("firejail",      "protect::git_folder_renamed",           Always,    NO_PINS),
+    weak("firejail",      "protect::folder_above_renamed",         Always,    NO_PINS),
     weak("firejail",      "cargo::build_script",                   Always,    WHOLE_FOLDERS),
     weak("firejail",      "shell::program_in_a_writable_folder",   Always,    WHOLE_FOLDERS),
     weak("bwrap",         "resource::inotify_instances",           Always,    COUNTED_FOR_USER),
@@ -89,6 +93,9 @@ const REFUSED: &[Weak] = &[
     weak("firejail", "resource::scratch_elsewhere", Always, UNSIZED),
 ];
 
+const BY_PATH: &str =
+    "bwrap mounts on paths, and a path leads through a link: only the look afterwards finds another";
+const NO_PINS: &str = "firejail mounts nothing out of sight: folders and links around what is protected move, and are looked for afterwards";
 const IN_SIGHT: &str =
     "firejail keeps the machine's root: Landlock closes its files, and their names stay in sight";
 const ONE_BY_ONE: &str =

@@ -194,6 +194,19 @@ fn a_run_that_was_killed_is_looked_after_by_the_next() {
 }
 
 #[test]
+fn says_which_hard_links_are_read_only() {
+    let bench = Bench::new().file("outside", "x").file("work/own", "");
+    let (outside, shared) = (bench.path().join("outside"), bench.path().join("work/shared"));
+    std::fs::hard_link(&outside, &shared).unwrap();
+    let script = "echo good > own; echo bad > shared";
+    let told = bench.ringfence(&["run", "--write", "work", "--cwd", "work", "--", "sh", "-c", script]);
+    assert!(told.contains("ringfence: 1 file is read-only: hard links that files outside"), "{told}");
+    assert!(told.contains("work/shared`"), "{told}");
+    assert_eq!(std::fs::read_to_string(outside).unwrap(), "x");
+    assert_eq!(std::fs::read_to_string(bench.path().join("work/own")).unwrap(), "good\n");
+}
+
+#[test]
 fn a_toolbox_runs_commands_in_the_sandbox() {
     let bench =
         Bench::new().file("notes.txt", "the workshop is on Thursday\n").file("ringfence.toml", TOOLBOX);

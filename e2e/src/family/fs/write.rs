@@ -1,8 +1,9 @@
 //! Changing files outside the grant, and the grant itself.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use crate::probe::{Needs, Outcome, PAYLOAD, Probe, Proof, setup};
@@ -10,6 +11,7 @@ use crate::scene::Scene;
 use crate::sys::c;
 
 const OUTSIDE: Proof = Proof::Made("{outside}/mark");
+const VICTIM: Proof = Proof::Holds("{outside}/victim");
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe::new("fs::write_outside", |scene| write(scene.outside("mark")?)).proof(OUTSIDE),
@@ -36,6 +38,34 @@ pub(crate) const PROBES: &[Probe] = &[
     .proof(Proof::Gone("{outside}/victim")),
     Probe::new("fs::rename_to_outside", rename_to_outside).proof(OUTSIDE),
     Probe::new("fs::link_to_outside", link_to_outside).proof(OUTSIDE),
+    Probe::new("fs::shared_write", |scene| write(scene.work("shared")?)).proof(VICTIM),
+    Probe::new("fs::shared_write_below", |scene| append(scene.work("sub/deep/shared")?)).proof(VICTIM),
+    Probe::new("fs::shared_write_of_many", |scene| append(scene.work("many/victim")?)).proof(VICTIM),
+    Probe::new("fs::shared_write_after_move", |scene| {
+        fs::rename(scene.work("sub")?, scene.work("moved")?)?;
+        append(scene.work("moved/deep/shared")?)
+    })
+    .proof(VICTIM),
+    Probe::new("fs::shared_write_by_proc", |scene| {
+        let file = fs::File::open(scene.work("shared")?)?;
+        append(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    })
+    .proof(VICTIM),
+    Probe::new("fs::shared_write_by_new_link", |scene| {
+        fs::hard_link(scene.work("shared")?, scene.work("alias")?)?;
+        append(scene.work("alias")?)
+    })
+    .proof(VICTIM),
+    Probe::new("fs::shared_truncate", |scene| {
+        call!(truncate, c(scene.work("shared")?).as_ptr(), 0)?;
+        Ok("cut to nothing".to_owned())
+    })
+    .word(),
+    Probe::new("fs::shared_mode", |scene| {
+        fs::set_permissions(scene.work("shared")?, Permissions::from_mode(0o777))?;
+        Ok("changed".to_owned())
+    })
+    .word(),
     Probe::new("fs::mkdir_outside", |scene| {
         fs::create_dir(scene.outside("mark")?)?;
         Ok("made".to_owned())
@@ -85,6 +115,11 @@ pub(crate) const PROBES: &[Probe] = &[
 fn write(path: impl AsRef<Path>) -> Outcome {
     fs::write(path, PAYLOAD)?;
     Ok("written".to_owned())
+}
+
+fn append(path: impl AsRef<Path>) -> Outcome {
+    OpenOptions::new().append(true).open(path)?.write_all(PAYLOAD.as_bytes())?;
+    Ok("appended".to_owned())
 }
 
 fn write_symlink_made(scene: &Scene) -> Outcome {

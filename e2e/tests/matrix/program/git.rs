@@ -30,6 +30,7 @@ pub(crate) const CHECKS: &[Check] = &[
         ok(&[], &["git", "-C", "repo", "log", "--oneline"], "second"),
     ]),
     Check::call("git::clone_of_a_granted_repository", clone),
+    Check::call("git::local_clone", local_clone),
     Check::call("git::config_stays", config),
     Check::call("git::worktrees_submodules_rebases", ordinary_work),
     Check::call("git::planted_code_never_runs", planted),
@@ -62,6 +63,27 @@ fn clone(work: &Work<'_>) -> Result<(), String> {
     work.run(&flags, &["git", "clone", "-q", &format!("file://{source}"), "other"]).must(0, "")?;
     work.run(&[], &["git", "-C", "copy", "log", "--oneline"]).must(0, "from outside")?;
     work.run(&[], &["cat", "other/a.txt"]).must(0, "hello")
+}
+
+/// A clone of a folder on the same disk shares its objects with it, by hard links: they are read-only, and git only reads them.
+fn local_clone(work: &Work<'_>) -> Result<(), String> {
+    let source = source(work)?;
+    let git = binary::system("git").unwrap();
+    let mut command = work.stage.host(git.to_str().unwrap());
+    let arguments = ["-c", "safe.directory=*", "clone", "-q", "--local", &source, "copy"];
+    finished(command.args(arguments).current_dir(&work.folder)).must(0, "")?;
+    let who = ["git", "-C", "copy", "-c", "user.name=a", "-c", "user.email=a@b.c"];
+    for (arguments, says) in [
+        (&["commit", "-q", "--allow-empty", "-m", "second"][..], ""),
+        (&["gc", "-q"], ""),
+        (&["fsck"], ""),
+        (&["log", "--oneline"], "second"),
+        (&["rebase", "-q", "HEAD~1"], ""),
+    ] {
+        let command: Vec<&str> = who.iter().chain(arguments).copied().collect();
+        work.run(&[], &command).must(0, says).map_err(|why| format!("{arguments:?}: {why}"))?;
+    }
+    Ok(())
 }
 
 /// What git itself writes into a new repository's configuration is kept.
