@@ -97,6 +97,11 @@ pub(crate) const WAYS: &[Probe] = &[
     })
     .flags(&["--write", "{other}"])
     .proof(Proof::Holds("{other}/dot/rc")),
+    Probe::new("protect::link_in_hooks", |scene| {
+        fs::write(scene.work("scripts/post-merge")?, PAYLOAD)?;
+        Ok("written".to_owned())
+    })
+    .proof(Proof::Holds("{work}/scripts/post-merge")),
     Probe::new("protect::shared_with_its_own_name", |scene| {
         fs::write(scene.work("same-as-profile")?, PAYLOAD)?;
         Ok("written by another name".to_owned())

@@ -134,6 +134,9 @@ impl Cell {
             fs::create_dir_all(path("other/dot")).unwrap();
             fs::write(path("other/dot/rc"), "").unwrap();
             symlink(path("other/dot/rc"), path("work/.bashrc")).unwrap();
+            fs::create_dir(path("work/scripts")).unwrap();
+            fs::write(path("work/scripts/post-merge"), "").unwrap();
+            symlink("../../scripts/post-merge", path("work/.git/hooks/post-merge")).unwrap();
         }
         session.own(&folder);
 

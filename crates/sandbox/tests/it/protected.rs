@@ -102,6 +102,25 @@ fn a_link_into_another_writable_folder_is_protected_there() {
 }
 
 #[test]
+fn a_link_in_a_protected_folder_protects_where_it_leads() {
+    let (_kept, work, out) = folders();
+    std::fs::create_dir_all(work.join(".git/hooks")).unwrap();
+    std::fs::create_dir_all(work.join("scripts")).unwrap();
+    std::fs::write(work.join(".git/HEAD"), "").unwrap();
+    for script in [work.join("scripts/pre-commit"), out.join("post-commit")] {
+        std::fs::write(&script, "good").unwrap();
+        std::os::unix::fs::symlink(&script, work.join(".git/hooks").join(script.file_name().unwrap()))
+            .unwrap();
+        let command =
+            format!("echo bad > '{0}'; rm -f '{0}'; mv scripts other; echo good > own", script.display());
+        let report = run(&sh(&command, &work).tree(&out, Access::WRITE));
+        assert_eq!(report.ending.code(), 0, "{}", said(&report));
+        assert_eq!(read(&script), "good", "{}", said(&report));
+        assert!(report.quarantined.is_empty() && report.left.is_empty(), "{report:?}");
+    }
+}
+
+#[test]
 fn what_is_protected_must_be_there_and_the_same_when_it_is_mounted() {
     for (hidden, exchanged) in [(false, false), (false, true), (true, false), (true, true)] {
         let (_kept, work, _out) = folders();

@@ -161,7 +161,14 @@ impl<'a> Walk<'a> {
             self.path.push(OsStr::from_bytes(name.as_bytes()));
             let in_git = git.protects(OsStr::from_bytes(name.to_bytes()));
             let looked = match treatment(&self.path, kind, in_git, self.writable, self.named) {
-                Some(treatment) => self.add(&folder, &name, treatment, found),
+                Some(treatment) => {
+                    self.add(&folder, &name, treatment, found)?;
+                    // What is protected afterwards is known by then.
+                    if kind == Kind::Directory && self.linked.is_some() {
+                        self.add_inside(&folder, &name, treatment, MAX_OPEN, found)?;
+                    }
+                    Ok(())
+                }
                 None => {
                     if kind == Kind::Directory && !(self.root == Path::new("/") && is_system(&self.path)) {
                         pending.push(name);
@@ -215,6 +222,43 @@ impl<'a> Walk<'a> {
             }
         }
         found(Sensitive { path, kind, identity: identity(&file), made, treatment })
+    }
+
+    /// Hands on what links in the protected folder at the path lead to, beyond that folder: a hook may be a link to a script.
+    fn add_inside(
+        &mut self,
+        around: &Folder,
+        name: &CStr,
+        treatment: Treatment,
+        depth: usize,
+        found: Found<'_>,
+    ) -> Result<(), SandboxError> {
+        let mut folder = match around.enter(name) {
+            Ok(folder) if depth > 0 => folder,
+            Ok(_) => return Err(too_many(self.root, "levels of protected folders", MAX_OPEN)),
+            Err(Errno::NOTDIR | Errno::LOOP) => return Err(self.changed()),
+            Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => return Err(self.failed(error)),
+            // Who may use what is in it can neither.
+            Err(_) => return Ok(()),
+        };
+        let Ok(listed) = folder.list() else { return Ok(()) };
+        self.entries += listed.len();
+        let own = self.path.clone();
+        for (name, kind) in listed {
+            self.path.push(OsStr::from_bytes(name.as_bytes()));
+            match kind {
+                Kind::Directory => self.add_inside(&folder, &name, treatment, depth - 1, found)?,
+                Kind::Link => {
+                    let all = led_to(&self.path, treatment, self.root, self.reach);
+                    for one in all.into_iter().filter(|one| !one.path.starts_with(&own)) {
+                        found(one)?;
+                    }
+                }
+                Kind::File | Kind::Other | Kind::Pipe => {}
+            }
+            self.path.pop();
+        }
+        Ok(())
     }
 
     /// The tree itself cannot be looked into.
