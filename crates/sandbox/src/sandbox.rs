@@ -1,5 +1,7 @@
 //! A backend together with what is known of this machine.
 
+use std::path::PathBuf;
+
 use ringfence_policy::Assurance;
 
 use crate::adapter::Adapter;
@@ -18,12 +20,20 @@ pub struct Sandbox {
     backend: Box<dyn Backend>,
     weakest: Tier,
     assurance: Assurance,
+    home: Option<PathBuf>,
 }
 
 impl Sandbox {
     /// Runs everything through this backend.
     pub fn new(backend: impl Backend + 'static) -> Self {
-        Self { backend: Box::new(backend), weakest: Tier::Partial, assurance: Assurance::Claimed }
+        Self { backend: Box::new(backend), weakest: Tier::Partial, assurance: Assurance::Claimed, home: None }
+    }
+
+    /// Says which folder is the home of whoever asks, where a specification does not: see [`Spec::home`].
+    #[must_use]
+    pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
+        self.home = Some(home.into());
+        self
     }
 
     /// Runs everything through an adapter. What it says of its enforcement is a claim, and is recorded as one.
@@ -56,7 +66,14 @@ impl Sandbox {
     ///
     /// A path or program is missing, or the specification cannot be enforced.
     pub fn plan(&self, spec: &Spec) -> Result<Plan, SandboxError> {
-        Plan::new(spec, &Seen::look(spec, Platform::of_this_machine())?)
+        let platform = Platform::of_this_machine();
+        match &self.home {
+            Some(home) if spec.home.is_none() => {
+                let spec = spec.clone().home(home);
+                Plan::new(&spec, &Seen::look(&spec, platform)?)
+            }
+            Some(_) | None => Plan::new(spec, &Seen::look(spec, platform)?),
+        }
     }
 
     /// Runs a command to its end.

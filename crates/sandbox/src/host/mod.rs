@@ -3,16 +3,20 @@
 //! This is the only part that looks; a [`Plan`](crate::Plan) is made from what it saw and touches nothing.
 
 mod companion;
+mod judge;
 mod path;
 mod platform;
 mod program;
 mod protected;
+mod system;
 
 #[cfg(test)]
 pub(crate) use companion::Companion;
 pub(crate) use companion::Role;
+pub(crate) use judge::Judge;
 pub(crate) use path::find;
 pub use path::{Found, Identity, Kind};
 pub use platform::Platform;
 pub use program::{Program, SearchPath};
 pub(crate) use protected::{Sensitive, Treatment, survey};
+pub(crate) use system::{is_system, is_system_link};

@@ -39,6 +39,7 @@ fn seen(spec: &Spec) -> Seen {
         sensitive: Vec::new(),
         resolver: None,
         left_out: Vec::new(),
+        eyes: crate::plan::check::Eyes::Closed,
     }
 }
 
