@@ -21,11 +21,16 @@ pub(crate) enum BackendChoice {
 
 /// Returns a sandbox that was seen to refuse what is forbidden. `policy` is what a new try depends on.
 pub(crate) fn choose(choice: BackendChoice, policy: &str) -> Result<Sandbox, SandboxError> {
-    selector().policy(policy).select(match choice {
+    let sandbox = selector().policy(policy).select(match choice {
         BackendChoice::Auto => Choice::Auto,
         BackendChoice::Bwrap => Choice::Bwrap,
         BackendChoice::Firejail => Choice::Firejail,
         BackendChoice::Native => Choice::Native,
+    })?;
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    Ok(match home.and_then(|home| home.canonicalize().ok()) {
+        Some(home) => sandbox.home(home),
+        None => sandbox,
     })
 }
 

@@ -63,6 +63,8 @@ pub(crate) struct Inner {
     pub(crate) seccomp: Profile,
     /// Mounts to be made noexec, and read-only where they are not to be written.
     pub(crate) no_exec: Vec<(PathBuf, bool)>,
+    /// Paths of the machine, with device and inode: the outer program mounts by name, and a name may lead elsewhere by then.
+    pub(crate) identities: Vec<(PathBuf, u64, u64)>,
 }
 
 /// Whether the outer program mounted a root of our own.
@@ -108,7 +110,19 @@ impl Inner {
             Entry::Device { path } => Some((path.clone(), true)),
             _ => None,
         });
+        let entries = || plan.base.iter().chain(&plan.root);
+        let is_covered = |path: &std::path::Path| {
+            let covers = |entry: &Entry| matches!(entry, Entry::Cover { .. } | Entry::Hidden { .. });
+            entries().any(|entry| covers(entry) && entry.path() == path)
+        };
+        let identities = entries().filter_map(|entry| match entry {
+            Entry::Bind { path, identity, protected: false, .. } if !is_covered(path) => {
+                Some((path.clone(), identity.device, identity.inode))
+            }
+            _ => None,
+        });
         Ok(Self {
+            identities: identities.collect(),
             program: plan.program.clone(),
             arguments,
             environment: plan.environment.iter().map(pair).collect::<Result<_, _>>()?,
@@ -118,6 +132,20 @@ impl Inner {
             seccomp: Profile { counted_memory, ..plan.seccomp },
             no_exec: if root == Root::Own { no_exec.collect() } else { Vec::new() },
         })
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Inner {
+    /// Returns the first path that is not the file it was when the plan was made.
+    fn changed(&self) -> Option<&std::path::Path> {
+        use std::os::unix::fs::MetadataExt;
+        let is_other = |(path, device, inode): &&(PathBuf, u64, u64)| match std::fs::symlink_metadata(path) {
+            Ok(found) => (found.dev(), found.ino()) != (*device, *inode),
+            // What is not there shows nothing.
+            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        };
+        self.identities.iter().find(is_other).map(|(path, ..)| path.as_path())
     }
 }
 
@@ -148,11 +176,42 @@ pub fn enter(descriptor: &str) -> SandboxError {
     let mut bytes = Vec::new();
     let read = file.read_to_end(&mut bytes).and_then(|_| serde_json::from_slice(&bytes).map_err(Into::into));
     let error = match read {
-        Ok(inner) => crate::linux::inner::become_command(&inner),
+        Ok(inner) => match Inner::changed(&inner) {
+            Some(path) => SandboxError::Step {
+                step: crate::Step::Changed,
+                path: Some(path.to_path_buf()),
+                error: std::io::Error::other("it was replaced while the sandbox was built"),
+            },
+            None => crate::linux::inner::become_command(&inner),
+        },
         Err(error) => failed(error),
     };
     // The parent reads the same file: what failed is written where the plan was. Nothing else can be done about it.
     let _told =
         file.set_len(0).and_then(|()| file.rewind()).and_then(|()| write!(file, "{FAILED_WORD}{error}"));
     error
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::{Access, DenyAll, Sandbox, Spec};
+
+    #[test]
+    fn a_folder_that_was_exchanged_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(folder.path()).unwrap();
+        let (granted, other) = (root.join("granted"), root.join("other"));
+        std::fs::create_dir(&granted).unwrap();
+        std::fs::create_dir(&other).unwrap();
+        let plan = Sandbox::new(DenyAll).plan(&Spec::new("/bin/true").tree(&granted, Access::READ)).unwrap();
+        let inner = Inner::new(&plan, &[], Root::Own, false).unwrap();
+        assert_eq!(inner.changed(), None);
+        std::fs::rename(&granted, root.join("away")).unwrap();
+        std::fs::rename(&other, &granted).unwrap();
+        assert_eq!(inner.changed(), Some(granted.as_path()));
+        std::fs::remove_dir(&granted).unwrap();
+        std::os::unix::fs::symlink("away", &granted).unwrap();
+        assert_eq!(inner.changed(), Some(granted.as_path()), "not by a link either");
+    }
 }

@@ -1,5 +1,6 @@
 //! A backend together with what is known of this machine.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use ringfence_policy::Assurance;
@@ -100,7 +101,7 @@ impl Sandbox {
     }
 
     /// Says whose home git configurations mean by `~/`, and which configuration of git is this user's. Without it only those of the
-    /// machine and of repositories count.
+    /// machine and of repositories count. Also for specifications that do not say it: see [`Spec::home`].
     #[must_use]
     pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
         self.home = Some(home.into());
@@ -130,8 +131,12 @@ impl Sandbox {
         let recovered = self.recover(spec)?;
         #[cfg(not(target_os = "linux"))]
         let recovered = Vec::new();
-        let seen = Seen::look_for(spec, Platform::of_this_machine(), self.home.as_deref(), &self.marks)?;
-        Ok(Plan { recovered, ..Plan::new(spec, &seen)? })
+        let spec = match &self.home {
+            Some(home) if spec.home.is_none() => Cow::Owned(spec.clone().home(home)),
+            Some(_) | None => Cow::Borrowed(spec),
+        };
+        let seen = Seen::look_for(&spec, Platform::of_this_machine(), &self.marks)?;
+        Ok(Plan { recovered, ..Plan::new(&spec, &seen)? })
     }
 
     #[cfg(target_os = "linux")]

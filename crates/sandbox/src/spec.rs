@@ -34,6 +34,7 @@ pub struct Spec {
     pub(crate) service: bool,
     pub(crate) image: Option<String>,
     pub(crate) assurance: Assurance,
+    pub(crate) home: Option<PathBuf>,
 }
 
 /// A path inside the sandbox with everything below it.
@@ -98,7 +99,14 @@ impl Spec {
             service: false,
             image: None,
             assurance: Assurance::Claimed,
+            home: None,
         }
+    }
+
+    /// Says which folder is the home of whoever asks: it is never taken for the installation of a program that lies in it.
+    pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
+        self.home = Some(home.into());
+        self
     }
 
     /// Lets it run for as long as it is asked things: time, processor time and output have no default limits.

@@ -80,7 +80,13 @@ pub(crate) const fn ends(
 
 /// Every check.
 pub(crate) fn checks() -> impl Iterator<Item = &'static Check> {
-    program::CHECKS.iter().copied().flatten().chain(signal::CHECKS).chain(orphan::CHECKS).chain(neighbour::CHECKS)
+    program::CHECKS
+        .iter()
+        .copied()
+        .flatten()
+        .chain(signal::CHECKS)
+        .chain(orphan::CHECKS)
+        .chain(neighbour::CHECKS)
 }
 
 #[test]

@@ -148,7 +148,8 @@ fn limits(left: Duration) -> Limits {
 fn authorities() -> Option<PathBuf> {
     let own = ["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "PIP_CERT"].into_iter().filter_map(std::env::var_os);
     let mut files = own.map(PathBuf::from).chain(AUTHORITIES.iter().map(PathBuf::from));
-    files.find(|file| file.is_absolute() && file.is_file())
+    // Whoever runs the install names it, and a link on the way is theirs.
+    files.find(|file| file.is_absolute() && file.is_file()).and_then(|file| file.canonicalize().ok())
 }
 
 /// The end of what a step wrote, on one line.

@@ -33,12 +33,19 @@ pub(crate) fn own_install(program: &Path, arguments: &[String]) -> Vec<PathBuf> 
 }
 
 /// Returns the folder of the interpreter that a virtual environment was made of, where it is not one of the platform.
-pub(super) fn base_of(venv: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(venv.join("pyvenv.cfg")).ok()?;
+///
+/// The environment only says where that is, and whoever made it may say anything: its interpreter must really lie there.
+fn base_of(venv: &Path) -> Option<PathBuf> {
+    let settings = venv.join("pyvenv.cfg");
+    let is_small =
+        std::fs::symlink_metadata(&settings).is_ok_and(|found| found.is_file() && found.len() < 64 << 10);
+    let text = std::fs::read_to_string(settings).ok().filter(|_| is_small)?;
     let home =
         text.lines().filter_map(|line| line.split_once('=')).find(|(key, _)| key.trim() == "home")?.1.trim();
     let home = Path::new(home).canonicalize().ok()?;
-    let prefix = home.parent()?.to_path_buf();
+    let called = ["python3", "python"].map(|name| venv.join("bin").join(name).canonicalize());
+    let lies_there = called.into_iter().flatten().any(|real| real.parent() == Some(home.as_path()));
+    let prefix = home.parent().filter(|_| lies_there)?.to_path_buf();
     let is_platform = ["/usr", "/usr/local"].iter().any(|own| prefix == Path::new(own));
     (!is_platform && is_fit(&prefix)).then_some(prefix)
 }
@@ -63,9 +70,11 @@ fn is_fit_beside(folder: &Path, home: Option<&Path>) -> bool {
 }
 
 fn venv_of(program: &Path) -> Option<PathBuf> {
-    // The link in the environment leads out of it: where it stands is what matters.
-    let root = program.parent()?.parent()?;
-    (root.join("pyvenv.cfg").is_file() && is_fit(root)).then(|| root.to_path_buf())
+    // The link in the environment leads out of it: where it stands is what matters, and that without links.
+    let folder = program.parent()?.canonicalize().ok()?;
+    let root = folder.parent()?;
+    let is_marked = std::fs::symlink_metadata(root.join("pyvenv.cfg")).is_ok_and(|found| found.is_file());
+    (is_marked && is_fit(root)).then(|| root.to_path_buf())
 }
 
 /// Returns the script that runs, without links.

@@ -3,14 +3,17 @@
 //! This is the only part that looks; a [`Plan`](crate::Plan) is made from what it saw and touches nothing.
 
 mod companion;
+mod judge;
 mod path;
 mod platform;
 mod program;
 mod protected;
+mod system;
 
 #[cfg(test)]
 pub(crate) use companion::Companion;
 pub(crate) use companion::Role;
+pub(crate) use judge::Judge;
 pub(crate) use path::find;
 pub use path::{Found, Identity, Kind};
 pub use platform::Platform;
@@ -18,6 +21,7 @@ pub use program::{Program, SearchPath};
 #[cfg(test)]
 pub(crate) use protected::survey;
 pub(crate) use protected::{
-    HardLinks, LinkedFolder, Pin, Sensitive, Treatment, find_pins, find_shared, search, seen,
+    HardLinks, LinkedFolder, Pin, Sensitive, Survey, Treatment, find_pins, find_shared, search, seen,
     survey_with_names,
 };
+pub(crate) use system::{is_system, is_system_link};

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
 /// A file by device and inode: the same file, whatever path leads to it.
@@ -83,9 +83,25 @@ pub(crate) fn find(path: &Path) -> io::Result<Found> {
     let kind = match &metadata {
         directory if directory.is_dir() => Kind::Directory,
         file if file.is_file() => Kind::File,
+        pipe if pipe.file_type().is_fifo() => Kind::Pipe,
         _ => Kind::Other,
     };
     Ok(Found { real, kind, identity: Identity { device: metadata.dev(), inode: metadata.ino() }, links })
+}
+
+/// Opens a plain file that is no link. What became a pipe meanwhile is not waited for.
+pub(super) fn open_plain(path: &Path) -> Option<std::fs::File> {
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NOCTTY;
+    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    file.metadata().is_ok_and(|found| found.is_file()).then_some(file)
+}
+
+/// Reads a plain file as text; nothing where it is larger than that, or no text.
+pub(super) fn read_small(path: &Path, most: u64) -> Option<String> {
+    let mut text = String::new();
+    let length = open_plain(path)?.take(most + 1).read_to_string(&mut text).ok()?;
+    (length as u64 <= most).then_some(text)
 }
 
 fn push_front(pending: &mut VecDeque<OsString>, path: &Path) {

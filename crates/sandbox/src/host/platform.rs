@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::path::{Found, Kind, find};
+use super::system::is_system;
 
 /// What every sandbox holds, as this machine has it.
 #[derive(Clone, Debug, Default)]
@@ -106,13 +107,15 @@ impl Platform {
             platform.add_libraries(PLAIN_LIBRARIES);
         }
         let data = DATA.iter().filter_map(|path| find(Path::new(path)).ok());
-        for found in data.filter(|found| found.kind != Kind::Other) {
+        let plain = |found: &Found| matches!(found.kind, Kind::Directory | Kind::File);
+        for found in data.filter(|found| plain(found) && is_system(&found.real)) {
             platform.links.extend(found.links.iter().cloned());
             if !platform.data.iter().any(|known| known.real == found.real) {
                 platform.data.push(found);
             }
         }
-        for found in LOADERS.iter().filter_map(|path| find(Path::new(path)).ok()) {
+        let loaders = LOADERS.iter().filter_map(|path| find(Path::new(path)).ok());
+        for found in loaders.filter(|found| is_system(&found.real)) {
             platform.links.extend(found.links.iter().cloned());
             if !platform.libraries.iter().any(|folder| found.real.starts_with(&folder.real)) {
                 platform.libraries.push(found.clone());
@@ -129,7 +132,7 @@ impl Platform {
     fn add_libraries(&mut self, paths: &[&str]) {
         for found in paths.iter().filter_map(|path| find(Path::new(path)).ok()) {
             let known = self.libraries.iter().any(|folder| found.real.starts_with(&folder.real));
-            if found.kind == Kind::Directory && !known {
+            if found.kind == Kind::Directory && !known && is_system(&found.real) {
                 self.libraries.push(found);
             }
         }

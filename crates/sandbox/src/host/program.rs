@@ -6,7 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::companion::{Companion, behind_proxy, companions};
-use super::path::{Found, Kind, find};
+use super::judge::Judge;
+use super::path::{Found, Kind, find, open_plain};
 use crate::error::SandboxError;
 
 /// The folders in which programs are looked for, in order. The environment decides nothing.
@@ -47,6 +48,20 @@ fn is_program(path: &Path) -> bool {
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
+/// How deep scripts that start one another are followed: as deep as the kernel does.
+const MOST_INTERPRETERS: u8 = 4;
+
+/// Who asks for a program.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    /// Whoever grants it.
+    Name,
+    /// The first line of a script.
+    Script,
+    /// Settings of a proxy.
+    Settings,
+}
+
 /// A program that was found, with everything it needs beside the platform.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -60,16 +75,16 @@ pub struct Program {
 }
 
 impl Program {
-    /// Looks at a program.
+    /// Looks at a program that was named.
     ///
     /// # Errors
     ///
-    /// It is missing, is not a file, may not be executed, or its interpreter is missing.
-    pub fn find(path: &Path) -> Result<Self, SandboxError> {
-        Self::at_depth(path, 0)
+    /// It is missing, is not a file, may not be executed, or its interpreter is missing or may not be given.
+    pub(crate) fn find(path: &Path, judge: &Judge<'_>) -> Result<Self, SandboxError> {
+        Self::at_depth(path, 0, By::Name, judge)
     }
 
-    fn at_depth(path: &Path, depth: u8) -> Result<Self, SandboxError> {
+    fn at_depth(path: &Path, depth: u8, by: By, judge: &Judge<'_>) -> Result<Self, SandboxError> {
         let refused = |why: String| SandboxError::Program { path: path.to_path_buf(), why };
         if !path.is_absolute() {
             return Err(refused("no program of this name is found, and it is not an absolute path".into()));
@@ -78,16 +93,21 @@ impl Program {
         if found.kind != Kind::File || !is_program(&found.real) {
             return Err(refused("it is not an executable file".into()));
         }
-        if let Some(behind) = behind_proxy(path, &found.real) {
-            return Self::at_depth(&behind, depth + 1);
+        let judged = match by {
+            By::Name => judge.program(path, &found),
+            By::Script | By::Settings => judge.interpreter(path, &found),
+        };
+        judged.map_err(refused)?;
+        if let Some(behind) = behind_proxy(path, &found.real, judge).filter(|_| depth == 0) {
+            return Self::at_depth(&behind, depth + 1, By::Settings, judge);
         }
         let mut interpreters = Vec::new();
-        if depth < 4 {
+        if depth < MOST_INTERPRETERS {
             for interpreter in shebang(&found.real) {
-                interpreters.push(Self::at_depth(&interpreter, depth + 1)?);
+                interpreters.push(Self::at_depth(&interpreter, depth + 1, By::Script, judge)?);
             }
         }
-        let companions = companions(path, &found.real);
+        let companions = companions(path, &found, judge);
         Ok(Self { asked: path.to_path_buf(), found, companions, interpreters })
     }
 
@@ -102,7 +122,7 @@ impl Program {
 /// Returns what the first line of a script names: its interpreter, and after `env` the program that `env` looks for.
 fn shebang(path: &Path) -> Vec<PathBuf> {
     let mut head = [0; 256];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut head)).unwrap_or(0);
+    let read = open_plain(path).and_then(|mut file| file.read(&mut head).ok()).unwrap_or(0);
     let Some(line) = head.get(..read).and_then(|head| head.strip_prefix(b"#!")) else { return Vec::new() };
     let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let mut words = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());

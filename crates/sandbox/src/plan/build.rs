@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ringfence_policy::Limits;
 
+use super::check::check;
 use super::layout::{Is, Layout, Wanted};
 use super::seen::Seen;
 use super::{Entry, Landlock, Network, Openings, Plan, ProcessLimit, Resource, SharedFiles};
@@ -23,12 +24,19 @@ pub(super) const RESOLVER: &str = "/etc/resolv.conf";
 const MOST_PORTS: usize = 64;
 
 impl Plan {
-    /// Makes the plan. Pure: everything about the machine was seen before.
+    /// Makes the plan of what was seen before, and looks at it again: nothing is in it that is not explained.
     ///
     /// # Errors
     ///
-    /// The specification contradicts itself, as with a working directory that is not granted.
+    /// The specification contradicts itself, as with a working directory that is not granted; or a path would be in the plan that
+    /// neither a grant nor the system explains.
     pub fn new(spec: &Spec, seen: &Seen) -> Result<Self, SandboxError> {
+        let plan = Self::join(spec, seen)?;
+        check(&plan, spec, seen)?;
+        Ok(plan)
+    }
+
+    fn join(spec: &Spec, seen: &Seen) -> Result<Self, SandboxError> {
         if spec.record && spec.observe {
             let what = "telling of refused calls and recording at once: the kernel tells one of them".into();
             return Err(SandboxError::Inexpressible { what });

@@ -6,6 +6,7 @@
 //! INVARIANT: a path that is not in [`Plan::root`] does not exist inside.
 
 mod build;
+mod check;
 mod landlock;
 mod layout;
 mod seen;

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use ringfence_policy::{Direction, Floor};
 
 use super::build::{RESOLVER, SCRATCH};
+use super::check::Eyes;
 use crate::error::SandboxError;
 use crate::git::{Pointers, Target, trace};
 use crate::host::{
-    Found, HardLinks, Kind, LinkedFolder, Pin, Platform, Program, Sensitive, Treatment, find, find_pins,
-    find_shared, seen, survey_with_names,
+    Found, HardLinks, Judge, Kind, LinkedFolder, Pin, Platform, Program, Sensitive, Survey, Treatment, find,
+    find_pins, find_shared, is_system, is_system_link, seen, survey_with_names,
 };
 use crate::spec::{Access, Spec, Tree};
 
@@ -36,6 +37,8 @@ pub struct Seen {
     pub(super) resolver: Option<PathBuf>,
     /// What was to be granted only where possible, and is not.
     pub(super) left_out: Vec<PathBuf>,
+    /// How the plan is looked at again.
+    pub(super) eyes: Eyes,
 }
 /// The folders that `*` mounts.
 const PROGRAM_FOLDERS: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives"];
@@ -49,22 +52,11 @@ impl Seen {
     ///
     /// A program or a granted path is missing, or a tree is too large to search for files on the floor.
     pub fn look(spec: &Spec, platform: &Platform) -> Result<Self, SandboxError> {
-        Self::look_for(spec, platform, None, &[])
+        Self::look_for(spec, platform, &[])
     }
 
-    /// The same for the user whose home is given: paths in git configurations may begin there. What lies in `own` is hidden.
-    pub(crate) fn look_for(
-        spec: &Spec,
-        platform: &Platform,
-        home: Option<&Path>,
-        own: &[PathBuf],
-    ) -> Result<Self, SandboxError> {
-        let mut programs = Vec::new();
-        // The programs of an image are nothing that can be seen here.
-        let here = std::iter::once(&spec.program).chain(&spec.binaries).filter(|_| spec.image.is_none());
-        for binary in here {
-            programs.push(Program::find(binary)?);
-        }
+    /// The same; what lies in `own` is hidden.
+    pub(crate) fn look_for(spec: &Spec, platform: &Platform, own: &[PathBuf]) -> Result<Self, SandboxError> {
         let mut trees = Vec::new();
         let mut sensitive = Vec::new();
         let mut followed = Vec::new();
@@ -93,16 +85,38 @@ impl Seen {
             if !is_needed {
                 passing.extend(looked.found.iter().map(|found| found.real.clone()));
             }
-            followed.extend(looked.links.into_iter().map(|link| (tree.path.clone(), link)));
-            trees.extend(looked.found.into_iter().map(|found| (found, tree.access)));
+            match looked.link {
+                None => trees.extend(looked.found.into_iter().map(|found| (found, tree.access))),
+                Some(link) => followed.push((tree, is_needed, link, looked.found)),
+            }
         }
-        refuse_planted(&followed, &trees)?;
+        // A link that somebody could have planted gives nothing that is not granted without it.
+        for (tree, is_needed, link, found) in followed {
+            let covers = |one: &Found| {
+                trees.iter().any(|(other, access)| {
+                    one.real.starts_with(&other.real) && access.join(tree.access) == *access
+                })
+            };
+            match found.iter().all(covers) {
+                true => found.into_iter().for_each(|found| add(&mut trees, found, tree.access)),
+                false if is_needed => return Err(planted(tree, &link, &found)),
+                false => left_out.push(tree.path.clone()),
+            }
+        }
+        let programs = programs(spec, &trees)?;
+        for companion in programs.iter().flat_map(Program::all).flat_map(|program| &program.companions) {
+            let real = &companion.found.real;
+            // What is in a tree was searched with it.
+            if !is_system(real) && !trees.iter().any(|(tree, _)| real.starts_with(&tree.real)) {
+                sensitive.extend(survey_with_names(real, false, &spec.named, &reach)?.sensitive);
+            }
+        }
         for own in own.iter().filter_map(|own| find(own).ok()) {
             if trees.iter().any(|(tree, _)| own.real.starts_with(&tree.real) && own.real != tree.real) {
                 sensitive.extend(seen(&own.real, own.kind, Treatment::Hide));
             }
         }
-        let pointed = protect_named_by_git(&trees, &mut sensitive, &spec.named, home)?;
+        let pointed = protect_named_by_git(&trees, &mut sensitive, &spec.named, spec.home.as_deref())?;
         let written: Vec<&Path> =
             trees.iter().filter(|(_, access)| access.write).map(|(found, _)| found.real.as_path()).collect();
         // A program is never writable, even in a writable folder.
@@ -134,6 +148,7 @@ impl Seen {
             pointed,
             resolver,
             left_out,
+            eyes: Eyes::Open,
         })
     }
 }
@@ -141,8 +156,8 @@ impl Seen {
 /// What was seen of one tree.
 struct Looked {
     found: Vec<Found>,
-    /// The links on the way to it.
-    links: Vec<PathBuf>,
+    /// The first link on the way to it that is not the system's.
+    link: Option<PathBuf>,
     sensitive: Vec<Sensitive>,
     /// The files in it that have several names.
     linked: Vec<LinkedFolder>,
@@ -171,10 +186,20 @@ impl Looked {
         if let Some(own) = OWN.iter().find(|own| found.real.starts_with(own)) {
             return Err(refused(std::io::Error::other(format!("a sandbox has a `{own}` of its own"))));
         }
-        let survey = survey_with_names(&found.real, tree.access.write, &spec.named, reach)?;
-        let links = found.links.iter().map(|(link, _)| link.clone()).collect();
+        // Everything below the scratch folder may be written as far as Landlock knows, and a pipe cares for no mount.
+        if found.kind == Kind::Pipe && !tree.access.write && found.real.starts_with(SCRATCH) {
+            return Err(refused(std::io::Error::other(
+                "a pipe below `/tmp` can be written whatever is granted; grant it for writing, or move it elsewhere",
+            )));
+        }
+        let link = found.links.iter().map(|(at, _)| at).find(|at| !is_system_link(at)).cloned();
+        // What such a link leads to is searched where it is granted without the link, or is not granted.
+        let survey = match &link {
+            Some(_) => Survey::default(),
+            None => survey_with_names(&found.real, tree.access.write, &spec.named, reach)?,
+        };
         let found = if found.real == Path::new("/") { below_the_root()? } else { vec![found] };
-        Ok(Self { found, links, sensitive: survey.sensitive, linked: survey.linked })
+        Ok(Self { found, link, sensitive: survey.sensitive, linked: survey.linked })
     }
 }
 
@@ -240,17 +265,32 @@ fn protect_named_by_git(
     Ok(targets)
 }
 
-/// Refuses a granted path that goes through a link in a folder that is granted for writing: the command, or one before it, could
-/// have made that link, and chosen what it is granted.
-fn refuse_planted(followed: &[(PathBuf, PathBuf)], trees: &[(Found, Access)]) -> Result<(), SandboxError> {
-    let written =
-        |link: &Path| trees.iter().any(|(tree, access)| access.write && link.starts_with(&tree.real));
-    let Some((path, link)) = followed.iter().find(|(_, link)| written(link)) else { return Ok(()) };
+/// Adds a tree, or to one that is there already the links that lead to it.
+fn add(trees: &mut Vec<(Found, Access)>, found: Found, access: Access) {
+    match trees.iter_mut().find(|(tree, _)| tree.real == found.real) {
+        Some((tree, _)) => tree.links.extend(found.links),
+        None => trees.push((found, access)),
+    }
+}
+
+/// Looks at the programs that were named, and judges what they bring beside the trees.
+fn programs(spec: &Spec, trees: &[(Found, Access)]) -> Result<Vec<Program>, SandboxError> {
+    // The programs of an image are nothing that can be seen here.
+    let here = || std::iter::once(&spec.program).chain(&spec.binaries).filter(|_| spec.image.is_none());
+    let named: Vec<PathBuf> =
+        here().skip(1).filter_map(|path| find(path).ok()).map(|found| found.real).collect();
+    let judge = Judge { trees, named: &spec.named, programs: &named, home: spec.home.as_deref() };
+    here().map(|path| Program::find(path, &judge)).collect()
+}
+
+/// Refuses a granted path that goes through a link which a command of an earlier run could have made, to choose what it is granted.
+fn planted(tree: &Tree, link: &Path, found: &[Found]) -> SandboxError {
+    let real = found.first().map(|found| found.real.display().to_string()).unwrap_or_default();
     let error = std::io::Error::other(format!(
-        "the link `{}` on the way to it lies in a folder that may be written; grant the folder that it leads to",
+        "the link `{}` on the way leads to `{real}`, and a command could have made it; grant `{real}` itself",
         link.display()
     ));
-    Err(SandboxError::Path { path: path.clone(), error })
+    SandboxError::Path { path: tree.path.clone(), error }
 }
 
 /// A root cannot be mounted on a root: what is in it is, but for what every sandbox has of its own.
@@ -261,7 +301,7 @@ fn below_the_root() -> Result<Vec<Found>, SandboxError> {
         let path = entry.map_err(failed)?.path();
         let own = OWN.iter().any(|own| path == Path::new(own)) || path == Path::new(SCRATCH);
         // A link to something that is not there stays out.
-        all.extend(find(&path).ok().filter(|found| !own && found.kind != Kind::Other));
+        all.extend(find(&path).ok().filter(|found| !own && !matches!(found.kind, Kind::Other | Kind::Pipe)));
     }
     Ok(all)
 }

@@ -2,6 +2,7 @@
 
 mod adapter;
 mod example;
+mod explained;
 mod gate;
 mod input;
 mod native;

@@ -218,19 +218,38 @@ fn a_link_that_a_command_made_is_not_followed_to_what_the_next_is_granted() {
     match sandbox().run(&spec("[ -r out/secret ]"), Streams::default()) {
         Err(SandboxError::Path { path, error }) => {
             assert_eq!(path, work.join("out"));
-            assert!(error.to_string().contains("lies in a folder that may be written"), "{error}");
+            assert!(error.to_string().contains("a command could have made it; grant `"), "{error}");
         }
         other => panic!("{other:?}"),
     }
-    // Where nobody could have made it, a link is a name like any other.
+    // Nor is one elsewhere: an earlier command could have been granted that folder.
     let elsewhere = folder.path().join("elsewhere");
     std::os::unix::fs::symlink(&outside, &elsewhere).unwrap();
     std::fs::remove_file(work.join("out")).unwrap();
-    let spec = sh(&format!("[ -r {}/secret ]", elsewhere.display()));
-    assert_eq!(
-        run(&spec.tree(&work, Access::WRITE).tree(&elsewhere, Access::READ)).ending,
-        Ending::Exited(0)
-    );
+    let reads =
+        |path: &std::path::Path| sh(&format!("[ -r {}/secret ]", path.display())).tree(path, Access::READ);
+    let refused = sandbox().run(&reads(&elsewhere), Streams::default());
+    assert!(matches!(refused, Err(SandboxError::Path { .. })), "{refused:?}");
+    // Where that is granted anyway, by its own name, it is a name like any other; and so is one of the system.
+    let both = reads(&elsewhere).tree(&outside, Access::READ);
+    assert_eq!(run(&both).ending, Ending::Exited(0));
+    let writes = reads(&elsewhere).tree(&elsewhere, Access::WRITE).tree(&outside, Access::READ);
+    assert!(sandbox().run(&writes, Streams::default()).is_err());
+    assert_eq!(run(&sh("[ -d /bin/. ]").tree("/bin", Access::READ)).ending, Ending::Exited(0));
+}
+
+#[test]
+fn a_pipe_that_could_be_written_is_not_granted_for_reading() {
+    let folder = tempfile::Builder::new().tempdir_in("/tmp").unwrap();
+    let pipe = folder.path().join("pipe");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let script =
+        format!("[ -p {0} ] && echo there; [ -w {0} ] && (: 1<>{0}) && echo written", pipe.display());
+    let refused = sandbox().run(&sh(&script).tree(&pipe, Access::READ), Streams::default());
+    assert!(refused.is_err_and(|error| error.to_string().contains("a pipe below `/tmp`")));
+    assert_eq!(stdout(&run(&sh(&script).tree(folder.path(), Access::READ))), "");
+    assert_eq!(stdout(&run(&sh(&script).tree(folder.path(), Access::WRITE))), "there\nwritten\n");
 }
 
 #[test]

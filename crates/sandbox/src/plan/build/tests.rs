@@ -43,6 +43,7 @@ fn seen(spec: &Spec) -> Seen {
         pointed: Vec::new(),
         resolver: None,
         left_out: Vec::new(),
+        eyes: crate::plan::check::Eyes::Closed,
     }
 }
 

@@ -1,0 +1,369 @@
+//! The second pair of eyes: a finished plan holds nothing that is not explained.
+//!
+//! INVARIANT: every path of a plan lies in a granted tree, is the system's, is a program that was named, or lies in the installation
+//! of one. This looks again, by itself: it shares no code with what chose the paths, so that one mistake is not made twice.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use ringfence_policy::{Direction, Floor, FloorKind};
+
+use super::seen::Seen;
+use super::{Entry, Plan};
+use crate::error::SandboxError;
+use crate::host::Program;
+use crate::spec::{Access, Spec};
+
+/// How a check sees the machine.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Eyes {
+    /// As it is.
+    Open,
+    /// Not at all, for plans of a machine that does not exist: every path is what it says, and root's.
+    #[cfg(test)]
+    Closed,
+}
+
+const SYSTEM: &[&str] =
+    &["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix/store", "gnu/store", "System"];
+const WORK: &[&str] = &["/usr/src", "/usr/local/src", "/usr/home"];
+const SETTINGS: &[&str] = &[
+    "alternatives",
+    "ca-certificates",
+    "crypto-policies",
+    "java",
+    "ld.so.cache",
+    "localtime",
+    "magic",
+    "perl",
+    "php",
+    "pki",
+    "ssl",
+    "static",
+];
+/// Where the system keeps all its programs: to be started each by name.
+const PROGRAMS: &[&str] = &[
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/usr/games",
+    "/bin",
+    "/sbin",
+    "/usr/libexec",
+];
+/// What an installation has of folders.
+const PARTS: &[&str] = &["bin", "conf", "lib", "lib64", "libexec", "share"];
+/// What no folder has but the installation of a well-known program; Python's has a file in a folder of the program's name.
+const SHAPES: &[&str] = &[
+    "include/node/node.h",
+    "lib/modules",
+    "lib/node_modules/npm/package.json",
+    "lib/perl5",
+    "lib/ruby",
+    "lib/rustlib",
+    "libexec/git-core",
+];
+/// What a sandbox has of its own.
+const OWN: &[&str] = &["/dev", "/etc", "/proc", "/tmp"];
+const OWN_LINKS: &[&str] = &["/dev/fd", "/dev/shm", "/dev/stderr", "/dev/stdin", "/dev/stdout", "/var/tmp"];
+
+/// Goes through a plan.
+///
+/// # Errors
+///
+/// The first path that nothing explains.
+pub(super) fn check(plan: &Plan, spec: &Spec, seen: &Seen) -> Result<(), SandboxError> {
+    let check = Check::new(plan, spec, seen);
+    for entry in plan.base.iter().chain(&plan.root) {
+        let explained = match entry {
+            Entry::Bind { path, access, protected, .. } => check.bind(path, *access, *protected),
+            Entry::Link { path, .. } => check.link(path),
+            // Made by us, of nothing that was there; or something that is taken away.
+            Entry::Cover { .. }
+            | Entry::Device { .. }
+            | Entry::Directory { .. }
+            | Entry::File { .. }
+            | Entry::Hidden { .. }
+            | Entry::Proc
+            | Entry::Scratch { .. } => true,
+        };
+        if !explained {
+            return Err(unexplained(entry.path(), "reading or writing it"));
+        }
+    }
+    for rule in &plan.landlock.rules {
+        if !check.rule(&rule.path, rule.access) {
+            return Err(unexplained(&rule.path, "a rule on it"));
+        }
+    }
+    if spec.image.is_none() && !check.started.iter().any(|(asked, _)| *asked == plan.program) {
+        return Err(unexplained(&plan.program, "starting it"));
+    }
+    Ok(())
+}
+
+fn unexplained(path: &Path, what: &str) -> SandboxError {
+    let why = format!("no grant and no folder of the system explains {what}, so that nothing is started");
+    SandboxError::Path { path: path.to_path_buf(), error: std::io::Error::other(why) }
+}
+
+struct Check<'a> {
+    plan: &'a Plan,
+    spec: &'a Spec,
+    eyes: Eyes,
+    /// The granted trees, followed once more.
+    granted: Vec<(PathBuf, Access)>,
+    /// The programs that were named, followed once more.
+    named: Vec<PathBuf>,
+    /// Everything that may be started by itself: as it is called, and what it is.
+    started: Vec<(&'a Path, &'a Path)>,
+}
+
+impl<'a> Check<'a> {
+    fn new(plan: &'a Plan, spec: &'a Spec, seen: &'a Seen) -> Self {
+        let eyes = seen.eyes;
+        let trees =
+            spec.trees.iter().chain(&spec.possible).filter(|tree| !plan.left_out.contains(&tree.path));
+        let granted = trees.filter_map(|tree| Some((eyes.real(&tree.path)?, tree.access))).collect();
+        let named = std::iter::once(&spec.program).chain(&spec.binaries);
+        let named = named.filter(|_| spec.image.is_none()).filter_map(|path| eyes.real(path)).collect();
+        let started = seen.programs.iter().flat_map(Program::all);
+        let started =
+            started.map(|program| (program.asked.as_path(), program.found.real.as_path())).collect();
+        Self { plan, spec, eyes, granted, named, started }
+    }
+
+    fn bind(&self, path: &Path, access: Access, protected: bool) -> bool {
+        let granted = if protected {
+            // It takes something away from a tree, and may be gone by now. It need not be readable to be kept from change.
+            self.is_granted(path, Access { read: false, ..access })
+        } else {
+            self.is_granted(path, access) && self.eyes.is_plain(path)
+        };
+        let is_given = || !access.write && !protected && self.is_given(path);
+        !self.is_on_the_floor(path) && (granted || is_given())
+    }
+
+    /// Tells whether trees around a path allow what is to be done there, together.
+    fn is_granted(&self, path: &Path, wanted: Access) -> bool {
+        let over =
+            || self.granted.iter().filter(|(tree, _)| path.starts_with(tree)).map(|(_, access)| access);
+        over().next().is_some()
+            && (!wanted.read || over().any(|access| access.read))
+            && (!wanted.write || over().any(|access| access.write))
+    }
+
+    /// Tells whether a path may be read that no tree covers.
+    fn is_given(&self, path: &Path) -> bool {
+        self.is_system(path)
+            || self.named.iter().any(|named| named == path)
+            || self.started.iter().any(|(asked, real)| {
+                self.in_installation(path, real)
+                    || self.in_environment(path, asked, real)
+                    || *real == path && self.is_called_by_the_system(asked, path)
+            })
+    }
+
+    /// Tells whether a name of the system's own folders leads to a program.
+    fn is_called_by_the_system(&self, asked: &Path, real: &Path) -> bool {
+        asked.parent().is_some_and(|folder| self.is_system(folder))
+            && self.eyes.real(asked).as_deref() == Some(real)
+    }
+
+    fn rule(&self, path: &Path, access: Access) -> bool {
+        if path == Path::new("/") {
+            return !access.write && (!access.execute || self.spec.any_binary);
+        }
+        if OWN.iter().any(|own| path == Path::new(own)) && !access.execute {
+            let changes = ["/dev", "/tmp"].iter().any(|own| path == Path::new(own));
+            return !access.write || changes || self.has_bind(path, access);
+        }
+        let held = !(access.read || access.write) || self.has_bind(path, access);
+        held && (!access.execute || self.may_start(path))
+    }
+
+    /// Tells whether something that is mounted, and so explained, gives what a rule allows.
+    fn has_bind(&self, path: &Path, wanted: Access) -> bool {
+        self.plan.base.iter().chain(&self.plan.root).any(|entry| match entry {
+            Entry::Bind { path: at, access, .. } => {
+                path.starts_with(at) && (access.read || !wanted.read) && (access.write || !wanted.write)
+            }
+            _ => false,
+        })
+    }
+
+    fn may_start(&self, path: &Path) -> bool {
+        let any = self.spec.any_binary;
+        let by_tree =
+            |(tree, has): &(PathBuf, Access)| path.starts_with(tree) && (has.execute || any && !has.write);
+        let all_programs = PROGRAMS.iter().any(|folder| Path::new(folder).starts_with(path));
+        let is_system = || !all_programs && self.is_system(path);
+        let is_named = || self.named.iter().any(|named| named == path);
+        // What is started by a script lies in a granted tree, is the system's, or was installed.
+        let is_started = || {
+            let granted = self.is_granted(path, Access::READ);
+            let by = |asked: &Path| granted || self.is_called_by_the_system(asked, path);
+            self.started.iter().any(|(asked, real)| *real == path && by(asked))
+        };
+        let is_part = || {
+            self.started
+                .iter()
+                .any(|(_, real)| self.in_installation(path, real) || self.in_granted_installation(path, real))
+        };
+        self.granted.iter().any(by_tree) || is_system() || is_named() || is_started() || is_part()
+    }
+
+    /// Tells whether a path is a part of the folder that a program is installed in.
+    fn in_installation(&self, path: &Path, program: &Path) -> bool {
+        let Some(prefix) = installed_in(program) else { return false };
+        let is_part = path == program || is_part_of(path, prefix);
+        let library = program.file_name().map(|name| prefix.join("lib").join(name).join("os.py"));
+        let mut shape = SHAPES.iter().map(|shape| prefix.join(shape)).chain(library);
+        is_part
+            && shape.any(|shape| self.eyes.is_plain(&shape))
+            && self.is_own_folder(prefix)
+            && self.eyes.is_plain(path)
+            && !self.is_on_the_floor(path)
+    }
+
+    fn in_granted_installation(&self, path: &Path, program: &Path) -> bool {
+        let Some(prefix) = installed_in(program) else { return false };
+        self.is_granted(path, Access::READ) && is_part_of(path, prefix) && self.eyes.is_plain(path)
+    }
+
+    /// Tells whether a path is what a virtual environment has of its own, for a Python that is called by its link.
+    fn in_environment(&self, path: &Path, asked: &Path, real: &Path) -> bool {
+        let python =
+            |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"python"));
+        let folder = asked.parent().and_then(|folder| self.eyes.real(folder));
+        let Some(prefix) = folder.as_deref().filter(|folder| folder.ends_with("bin")).and_then(Path::parent)
+        else {
+            return false;
+        };
+        let settings = prefix.join("pyvenv.cfg");
+        let packages = path.parent() == Some(&prefix.join("lib")) && python(path);
+        python(asked)
+            && python(real)
+            && (path == settings || packages)
+            && self.eyes.is_plain(path)
+            && self.eyes.is_plain(&settings)
+            && self.is_own_folder(prefix)
+            && !self.is_on_the_floor(path)
+    }
+
+    /// Tells whether a folder can be one program's own: no home, nothing around one, nothing around what is written.
+    fn is_own_folder(&self, prefix: &Path) -> bool {
+        let holds = |path: &Path| path.starts_with(prefix);
+        let homes = ["/root", "/home", "/Users"].map(Path::new);
+        let in_homes = prefix.parent().is_some_and(|above| homes.iter().skip(1).any(|homes| above == *homes));
+        let is_home =
+            in_homes || homes.iter().any(|home| holds(home)) || self.spec.home.as_deref().is_some_and(holds);
+        let is_written = self.granted.iter().any(|(tree, has)| has.write && holds(tree));
+        !is_home && !is_written && prefix.components().count() > 2 && self.eyes.is_own(prefix)
+    }
+
+    fn is_system(&self, path: &Path) -> bool {
+        let Ok(below) = path.strip_prefix("/") else { return false };
+        let first = |names: &[&str], below: &Path| names.iter().any(|name| below.starts_with(name));
+        let setting = below.strip_prefix("etc").is_ok_and(|name| {
+            let text = name.as_os_str().as_encoded_bytes();
+            let versioned = [b"python".as_slice(), b"java-"].iter().any(|start| {
+                text.strip_prefix(*start).and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit)
+            });
+            versioned || first(SETTINGS, name)
+        });
+        let other =
+            ["Library/Developer", "var/lib/ca-certificates", "var/db/timezone", "private/var/db/timezone"];
+        let known = first(SYSTEM, below) || setting || first(&other, below);
+        known && !WORK.iter().any(|work| path.starts_with(work)) && self.eyes.is_roots(path)
+    }
+
+    /// A link is harmless where what it leads to is, or where something that is there lies below that.
+    fn link(&self, path: &Path) -> bool {
+        if OWN_LINKS.iter().any(|own| path == Path::new(own)) {
+            return true;
+        }
+        // A link of the root that leads nowhere shows nothing.
+        let Some(real) = self.eyes.real(path) else { return path.parent() == Some(Path::new("/")) };
+        #[cfg(test)]
+        if self.eyes == Eyes::Closed {
+            return true;
+        }
+        let entries = self.plan.base.iter().chain(&self.plan.root);
+        let mut binds = entries.filter(|entry| matches!(entry, Entry::Bind { .. })).map(Entry::path);
+        binds.any(|bind| bind.starts_with(&real) || real.starts_with(bind)) || self.is_system(&real)
+    }
+
+    fn is_on_the_floor(&self, path: &Path) -> bool {
+        let named = self.spec.named.iter().map(PathBuf::as_path);
+        // Hooks are kept from change, and may be read.
+        Floor::denies_unless_named(path, Direction::Read, &named)
+            .is_some_and(|(line, _)| line.kind != FloorKind::Git)
+    }
+}
+
+fn installed_in(program: &Path) -> Option<&Path> {
+    let folder = program.parent().filter(|folder| folder.ends_with("bin") || folder.ends_with("sbin"))?;
+    folder.parent()
+}
+
+fn is_part_of(path: &Path, prefix: &Path) -> bool {
+    path.strip_prefix(prefix).is_ok_and(|below| PARTS.iter().any(|part| below.starts_with(part)))
+}
+
+impl Eyes {
+    fn real(self, path: &Path) -> Option<PathBuf> {
+        match self {
+            Self::Open => std::fs::canonicalize(path).ok(),
+            #[cfg(test)]
+            Self::Closed => Some(path.to_path_buf()),
+        }
+    }
+
+    /// Tells whether no link is on the way.
+    fn is_plain(self, path: &Path) -> bool {
+        self.real(path).as_deref() == Some(path)
+    }
+
+    /// Tells whether only whoever owns the machine can change a path and what is on the way to it.
+    fn is_roots(self, path: &Path) -> bool {
+        match self {
+            Self::Open => {
+                let root = std::fs::symlink_metadata("/usr").map_or(0, |usr| usr.uid());
+                let own = rustix::process::geteuid().as_raw();
+                path.ancestors().all(|above| {
+                    std::fs::symlink_metadata(above).is_ok_and(|found| {
+                        let others = if own == root { 0o002 } else { 0o002 | group_bit(found.gid()) };
+                        !found.is_symlink() && found.uid() == root && found.mode() & others == 0
+                    })
+                })
+            }
+            #[cfg(test)]
+            Self::Closed => true,
+        }
+    }
+
+    /// Tells whether a folder belongs to this user or to whoever owns the machine, and not everybody writes there.
+    fn is_own(self, folder: &Path) -> bool {
+        match self {
+            Self::Open => {
+                let root = std::fs::symlink_metadata("/usr").map_or(0, |usr| usr.uid());
+                std::fs::symlink_metadata(folder).is_ok_and(|found| {
+                    let known = [root, rustix::process::geteuid().as_raw()].contains(&found.uid());
+                    known && found.is_dir() && found.mode() & 0o002 == 0
+                })
+            }
+            #[cfg(test)]
+            Self::Closed => true,
+        }
+    }
+}
+
+/// The bit that lets this user write what belongs to a group.
+fn group_bit(group: u32) -> u32 {
+    let groups = rustix::process::getgroups().unwrap_or_default();
+    let is_in =
+        rustix::process::getegid().as_raw() == group || groups.iter().any(|one| one.as_raw() == group);
+    if is_in { 0o020 } else { 0 }
+}
