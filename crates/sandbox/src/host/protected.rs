@@ -96,11 +96,7 @@ pub(crate) fn search(
                 continue;
             }
             Ok(_) | Err(_) => {
-                // One so deep that it has no path any more is in one that has.
-                let top = || folder.ancestors().find(|above| above.parent() == Some(root));
-                let closed = seen(&folder, Kind::Directory, Treatment::Hide);
-                let closed = closed.or_else(|| seen(top()?, Kind::Directory, Treatment::Hide));
-                closed.map_or(Ok(()), &mut *found)?;
+                sighted(&folder, Kind::Directory, Treatment::Hide, root)?.map_or(Ok(()), &mut *found)?;
                 continue;
             }
         };
@@ -114,7 +110,7 @@ pub(crate) fn search(
             match treatment(&path, kind, git.protects(&name), writable, named) {
                 Some(treatment) => {
                     let led = led_to(&path, kind, root).and_then(|(path, kind)| seen(&path, kind, treatment));
-                    for one in seen(&path, kind, treatment).into_iter().chain(led) {
+                    for one in sighted(&path, kind, treatment, root)?.into_iter().chain(led) {
                         found(one)?;
                     }
                 }
@@ -166,6 +162,27 @@ fn is_closed(folder: &Path) -> bool {
         () => 0o001,
     };
     found.mode() & enter == 0
+}
+
+/// Looks at one that was listed. One so deep that it has no path any more is in a folder that has: that counts in its place.
+fn sighted(
+    path: &Path,
+    kind: Kind,
+    treatment: Treatment,
+    root: &Path,
+) -> Result<Option<Sensitive>, SandboxError> {
+    let error = match path.symlink_metadata() {
+        Ok(_) => return Ok(seen(path, kind, treatment)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => error,
+    };
+    let top = path.ancestors().find(|above| above.parent() == Some(root));
+    match top.and_then(|top| seen(top, Kind::Directory, Treatment::Hide)) {
+        Some(top) => Ok(Some(top)),
+        None => Err(SandboxError::Inexpressible {
+            what: format!("the always-deny floor in `{}`: it cannot be searched: {error}", root.display()),
+        }),
+    }
 }
 
 /// One that is gone again needs no protection.
