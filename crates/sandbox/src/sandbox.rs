@@ -157,7 +157,8 @@ impl Sandbox {
             let shown = |path: &Path| path.to_string_lossy().escape_debug().to_string();
             let left = recovered.left.iter().map(|(path, why)| format!("`{}`: {why}", shown(path)));
             let aside = moved.iter().map(|one| format!("`{}` was moved aside", shown(&one.found)));
-            return Err(SandboxError::Unfinished { what: left.chain(aside).collect::<Vec<_>>().join("; ") });
+            let told = left.chain(aside).collect::<Vec<_>>().join("; ");
+            return Err(SandboxError::Unfinished { what: format!("{told} (marked in `{}`)", shown(folder)) });
         }
         Ok(moved)
     }

@@ -55,6 +55,10 @@ impl Pointers {
             pointers.add(path.clone(), false)?;
             pointers.read(&path, 0, &mut settings)?;
         }
+        // Where git looks for attributes of its own accord.
+        if let Some(home) = home {
+            pointers.add(home.join(".config/git/attributes"), false)?;
+        }
         pointers.everywhere = settings;
         Ok(pointers)
     }

@@ -262,6 +262,8 @@ fn protect_named_by_git(
             }
         }
     }
+    // A folder is covered before what is in it, or it would uncover that again.
+    sensitive.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(targets)
 }
 

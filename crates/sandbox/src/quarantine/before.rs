@@ -57,7 +57,10 @@ impl Before {
     pub(super) fn knows_below(&self, folder: &Path) -> bool {
         let after = (std::ops::Bound::Excluded(folder), std::ops::Bound::Unbounded);
         let mut below = self.known.range::<Path, _>(after).take_while(|(path, _)| path.starts_with(folder));
-        below.any(|(path, _)| path.symlink_metadata().is_ok())
+        let is_gone = |path: &Path| {
+            path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+        };
+        below.any(|(path, _)| !is_gone(path))
     }
 
     pub(super) fn holds(&self, path: &Path) -> bool {

@@ -142,13 +142,13 @@ const PLANTED: &[(&str, &str, &str, &[&str])] = &[
         "bare",
         "mkdir -p b/objects b/refs && echo 'ref: refs/heads/x' >b/HEAD && evil b/config",
         "b",
-        &["status"],
+        &["--work-tree=.", "status"],
     ),
     (
         "split",
         "mkdir -p p q/objects q/refs && echo 'ref: refs/heads/x' >p/HEAD && echo ../q >p/commondir && evil q/config",
         "p",
-        &["status"],
+        &["--work-tree=.", "status"],
     ),
     (
         "file",
@@ -168,7 +168,7 @@ const PLANTED: &[(&str, &str, &str, &[&str])] = &[
     (
         "modules",
         "mkdir -p repo/dep repo/.git/modules/a/b/c/d/e && cd repo/.git/modules/a/b/c/d/e && mkdir objects refs \
-         && echo 'ref: refs/heads/x' >HEAD && cd ../../../../../../.. && evil repo/.git/modules/a/b/c/d/e/config \
+         && echo 'ref: refs/heads/x' >HEAD && cd ../../../../../../../.. && evil repo/.git/modules/a/b/c/d/e/config \
          && echo 'gitdir: ../.git/modules/a/b/c/d/e' >repo/dep/.git",
         "repo/dep",
         &["status"],
