@@ -145,7 +145,7 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
         Ok((report, lost)) => {
             for one in report.quarantined.iter().filter(|_| !args.json) {
                 let _told = writeln!(
-                    std::io::stderr().lock(),
+                    crate::print::errors(),
                     "ringfence: the command made `{}`, which is protected; it was moved to `{}`",
                     shown_path(&one.found),
                     shown_path(&one.moved)
@@ -153,7 +153,7 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
             }
             for (path, why) in report.left.iter().filter(|_| !args.json) {
                 let _told = writeln!(
-                    std::io::stderr().lock(),
+                    crate::print::errors(),
                     "ringfence: `{}` is protected and could not be moved aside, look at it: {why}",
                     shown_path(path)
                 );
@@ -164,7 +164,7 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
                 writeln!(out)?;
             } else {
                 for sentence in limit::sentences(&report, &plan.limits) {
-                    let _told = writeln!(std::io::stderr().lock(), "ringfence: {sentence}");
+                    let _told = writeln!(crate::print::errors(), "ringfence: {sentence}");
                 }
             }
             if let Some(error) = lost {
@@ -206,7 +206,7 @@ fn start(
     }
     let _flushed = out.flush();
     let _raw = if args.tty { RawTerminal::new(&stdin) } else { None };
-    let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
+    let (mut stdout, mut stderr) = (crate::print::passed_output(), crate::print::passed_errors());
     let mut lost = None;
     let report = sandbox.run_plan(
         plan,
