@@ -30,9 +30,9 @@ pub(crate) fn refuse_exposed(loaded: &Loaded, store: &StoreName) -> Result<(), C
     }
     if let Some(tool) = reached(loaded, &files, Direction::Read) {
         let _told = writeln!(
-            std::io::stderr().lock(),
+            crate::print::errors(),
             "warning: tool `{tool}` may read the store `{}`, and with it what other tools returned",
-            path.display()
+            crate::print::line(&path.display().to_string())
         );
     }
     Ok(())

@@ -11,7 +11,7 @@ use ringfence::{InForce, Pins};
 
 use crate::commands::manifest::{Lockfile, current};
 use crate::error::CommandError;
-use crate::load::Place;
+use crate::load::{Loaded, Place};
 
 /// How many changes of a tool are told with a refusal.
 const TOLD: usize = 3;
@@ -32,9 +32,10 @@ impl Place {
         Lockfile::beside(self).path
     }
 
-    /// Reads what people have agreed to, and compares the toolbox with it. A file that cannot be trusted stops everything.
-    pub(crate) fn held(&self) -> Result<Held, CommandError> {
-        let mut held = self.agreed()?;
+    /// Reads what people have agreed to, and compares the toolbox with it, as it was read: the file may say something else by now.
+    /// A file that cannot be trusted stops everything.
+    pub(crate) fn held(&self, loaded: &Loaded) -> Result<Held, CommandError> {
+        let mut held = self.agreed(loaded)?;
         held.pins = self.pins()?;
         Ok(held)
     }
@@ -55,10 +56,10 @@ impl Place {
     }
 
     /// The same without the pins of the toolbox's own tools.
-    pub(crate) fn agreed(&self) -> Result<Held, CommandError> {
+    pub(crate) fn agreed(&self, loaded: &Loaded) -> Result<Held, CommandError> {
         let lock = Lockfile::beside(self);
         let accepted = if lock.is_there()? { Some(lock.read()?) } else { None };
-        let new = current(self, accepted.as_ref())?;
+        let new = current(self, loaded, accepted.as_ref())?;
         let mut held = Held {
             in_force: InForce { hash: Some(new.hash().into()), ..InForce::default() },
             ..Held::default()

@@ -27,6 +27,7 @@ mod postgres;
 #[cfg(not(feature = "postgres"))]
 #[path = "postgres_absent.rs"]
 mod postgres;
+mod print;
 mod progress;
 mod runtimes;
 mod sandbox;
@@ -117,9 +118,11 @@ pub fn main(components: Option<&'static dyn ComponentEngine>) -> ExitCode {
         return failed;
     }
     sandbox::begin_early();
-    let arguments = Arguments::parse();
-    // Not locked: what a container writes is passed on by another thread.
-    let mut out = std::io::stdout();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return print::usage(&error),
+    };
+    let mut out = print::output();
     let is_named = arguments.policy.is_some();
     let policy = arguments.policy.unwrap_or_else(|| PathBuf::from("ringfence.toml"));
     let place = load::Place { policy, is_named, workspace: arguments.workspace };
@@ -169,7 +172,7 @@ pub fn main(components: Option<&'static dyn ComponentEngine>) -> ExitCode {
             Exit::Done.into()
         }
         Err(error) => {
-            let _told = write!(std::io::stderr().lock(), "{}", error.report());
+            let _told = write!(print::errors(), "{}", error.report());
             error.exit().into()
         }
     }

@@ -76,10 +76,8 @@ pub(crate) async fn telling<T>(notifier: &Notifier, work: impl Future<Output = T
     failed.extend(unheard.into_iter().map(|((channel, id), why)| format!("{channel}: {id}: {why}")));
     for why in failed {
         let why = crate::shown::one_line(&why);
-        let _told = writeln!(
-            std::io::stderr().lock(),
-            "warning: somebody could not be told of a waiting call: {why}"
-        );
+        let _told =
+            writeln!(crate::print::errors(), "warning: somebody could not be told of a waiting call: {why}");
     }
     found
 }

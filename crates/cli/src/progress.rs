@@ -4,13 +4,15 @@
 //! sequences; not in `CI`; not where `TERM` is `dumb` or unset. What takes less than a second shows nothing.
 
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Write};
+use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ringfence::audit::Progress;
+
+use crate::print;
 
 /// What is shorter is not shown.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -37,8 +39,8 @@ impl Busy {
 
     /// Begins something of which it is known how far it has come.
     pub(crate) fn counted(what: impl Into<String>, progress: Progress) -> Self {
-        let screen: Screen = Arc::new(Mutex::new(std::io::stderr()));
-        let is_wanted = std::io::stderr().is_terminal() && is_wanted(|name| std::env::var_os(name));
+        let screen: Screen = Arc::new(Mutex::new(print::passed_errors()));
+        let is_wanted = print::errors_are_terminal() && is_wanted(|name| std::env::var_os(name));
         let patience = is_wanted.then_some(PATIENCE);
         Self::on(screen, patience, what.into(), progress)
     }
@@ -74,7 +76,7 @@ impl Busy {
     /// Writes a line of its own; the other one is drawn again below it.
     pub(crate) fn say(&self, line: &str) {
         let clear = if self.is_shown() { CLEAR } else { "" };
-        put(&self.screen, &format!("{clear}{line}\n"));
+        put(&self.screen, &format!("{clear}{}\n", print::line(line)));
     }
 }
 
@@ -102,7 +104,7 @@ fn line(what: &str, elapsed: Duration, progress: &Progress) -> String {
     const TURNS: [char; 4] = ['|', '/', '-', '\\'];
     let turn = usize::try_from(elapsed.as_millis() / EVERY.as_millis()).unwrap_or(0) % TURNS.len();
     let turn = TURNS.get(turn).copied().unwrap_or('|');
-    let what: String = what.chars().take(WIDTH).collect();
+    let what: String = print::line(what).chars().take(WIDTH).collect();
     let seconds = elapsed.as_secs();
     match (progress.done(), progress.total()) {
         (_, 0) => format!("{turn} {what}, {seconds} s"),

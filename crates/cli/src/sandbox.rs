@@ -68,6 +68,6 @@ pub(crate) fn begin_early() {
 /// Becomes the command, when this program was started as an inner stage. Returns the exit code only when that failed.
 pub(crate) fn inner_stage() -> Option<ExitCode> {
     let said = inner::stage(std::env::args_os().skip(1))?;
-    let _told = writeln!(std::io::stderr().lock(), "{said}");
+    let _told = writeln!(crate::print::errors(), "{said}");
     Some(ExitCode::from(inner::FAILED))
 }

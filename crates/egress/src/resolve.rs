@@ -1,6 +1,7 @@
 //! Turning names into addresses. A resolver only answers; the dialer judges every answer.
 
 mod cached;
+mod hosts;
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -22,14 +23,23 @@ pub trait Resolver: Debug + Send + Sync {
     fn resolve<'a>(&'a self, name: &'a HostName) -> Resolving<'a>;
 }
 
-/// The operating system's resolver.
+/// The operating system's resolver: its file of hosts, and then its name servers.
+///
+/// A name is always asked for as it is. The system would also try it below the domains of its `search` list, where somebody else
+/// may answer for a name that was never granted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 
 impl Resolver for SystemResolver {
     fn resolve<'a>(&'a self, name: &'a HostName) -> Resolving<'a> {
         Box::pin(async move {
-            let answers = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let known = hosts::addresses(name).await;
+            if !known.is_empty() {
+                return Ok(known);
+            }
+            // The dot at the end makes it absolute, and with that the file of hosts is no longer looked into.
+            let absolute = format!("{name}.");
+            let answers = tokio::net::lookup_host((absolute, 0)).await?;
             Ok(answers.map(|answer| answer.ip()).collect())
         })
     }

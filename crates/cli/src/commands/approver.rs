@@ -67,7 +67,7 @@ pub(crate) fn run(args: &ApproverArgs, out: &mut dyn Write) -> Result<Exit, Comm
                 store.add_approver(name, token.hash(), *role).await?;
                 writeln!(out, "{}", token.expose())?;
                 let _told = writeln!(
-                    std::io::stderr().lock(),
+                    crate::print::errors(),
                     "`{name}` may {} in {}. This token proves it is them; it is not shown again.",
                     may(*role),
                     store.describe()
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &ApproverArgs, out: &mut dyn Write) -> Result<Exit, Comm
                     return Ok(Exit::Done);
                 }
                 if people.is_empty() {
-                    let _told = writeln!(std::io::stderr().lock(), "nobody may approve calls");
+                    let _told = writeln!(crate::print::errors(), "nobody may approve calls");
                     return Ok(Exit::Done);
                 }
                 let rows: Vec<[String; 4]> = people

@@ -91,7 +91,7 @@ fn serve_once(
             .iter()
             .any(|own| own.capabilities.as_ref().is_some_and(|own| own.process.is_some()));
     let launcher = if needs_sandbox { Some(Arc::new(launcher(args.backend, &loaded)?)) } else { None };
-    let held = place.held()?;
+    let held = place.held(&loaded)?;
     let mut servers = Vec::new();
     for entry in &loaded.servers {
         if let Some(why) = held.servers.get(entry.name.as_str()) {

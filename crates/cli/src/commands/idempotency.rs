@@ -141,7 +141,7 @@ fn list(keys: &[KeyEntry], json: bool, out: &mut dyn Write) -> Result<Exit, Comm
         return Ok(Exit::Done);
     }
     if keys.is_empty() {
-        let _told = writeln!(std::io::stderr().lock(), "there is no such key");
+        let _told = writeln!(crate::print::errors(), "there is no such key");
         return Ok(Exit::Done);
     }
     let rows: Vec<[String; 6]> = keys

@@ -92,7 +92,7 @@ pub(crate) fn run(args: &InitArgs, place: &Place, out: &mut dyn Write) -> Result
     if args.print {
         write!(out, "{}", draft.text)?;
         let _told = writeln!(
-            std::io::stderr().lock(),
+            crate::print::errors(),
             "ringfence: the first line names a schema for editors, which `ringfence schema > {SCHEMA}` writes"
         );
         return Ok(Exit::Done);
@@ -129,8 +129,8 @@ fn place_of(wanted: &Wanted, place: &Place) -> Place {
 
 /// Asks whoever sits at the terminal.
 fn asked() -> Result<Wanted, CommandError> {
-    let (stdin, mut screen) = (std::io::stdin(), std::io::stderr());
-    if !stdin.is_terminal() || !screen.is_terminal() {
+    let (stdin, mut screen) = (std::io::stdin(), crate::print::errors());
+    if !stdin.is_terminal() || !crate::print::errors_are_terminal() {
         return Err(CommandError::Input {
             message: "nobody is at a terminal to be asked what to fence".to_owned(),
             hint: Some("say it with `--command -- CMD`, `--mcp FILE` or `--crate DIR`"),

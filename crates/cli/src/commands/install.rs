@@ -69,8 +69,8 @@ pub(crate) fn run(args: &InstallArgs, place: &Place, out: &mut dyn Write) -> Res
         Ok(done) => done,
         Err(InstallError::File(error)) => return Err(error),
         Err(error) => {
-            let mut stderr = std::io::stderr().lock();
-            let _told = writeln!(stderr, "error: {error}");
+            let mut stderr = crate::print::errors();
+            let _told = writeln!(stderr, "error: {}", crate::print::line(&error.to_string()));
             if let Some(hint) = error.hint() {
                 let _told = writeln!(stderr, "  hint: {hint}");
             }

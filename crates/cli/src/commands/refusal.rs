@@ -7,6 +7,8 @@ use ringfence::policy::explain::{explain_command, explain_line};
 use ringfence::sandbox::SandboxError;
 use serde_json::{Value, json};
 
+use crate::print::line;
+
 /// Returns a refusal as one JSON object.
 pub(super) fn json(error: &SandboxError, hint: Option<&str>) -> Value {
     json!({ "refused": true, "code": error.code(), "error": error.to_string(), "hint": hint, "explain": explain_command(error.code().as_str()) })
@@ -14,9 +16,9 @@ pub(super) fn json(error: &SandboxError, hint: Option<&str>) -> Value {
 
 /// Returns a refusal as lines for the error stream.
 pub(super) fn lines(error: &SandboxError, hint: Option<&str>) -> String {
-    let mut text = format!("refused: {}: {error}\n", error.code());
+    let mut text = format!("refused: {}: {}\n", error.code(), line(&error.to_string()));
     if let Some(hint) = hint {
-        let _written = writeln!(text, "  hint: {hint}");
+        let _written = writeln!(text, "  hint: {}", line(hint));
     }
     let _written = writeln!(text, "  {}", explain_line(error.code().as_str()));
     text

@@ -157,7 +157,7 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
             for (number, one) in report.quarantined.iter().enumerate().filter(|_| !args.json) {
                 let who = if number < plan.recovered.len() { "a run that was killed" } else { "the command" };
                 let _told = writeln!(
-                    std::io::stderr().lock(),
+                    crate::print::errors(),
                     "ringfence: {who} made `{}`, which is protected; it was moved to `{}`",
                     shown_path(&one.found),
                     shown_path(&one.moved)
@@ -165,7 +165,7 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
             }
             for (path, why) in report.left.iter().filter(|_| !args.json) {
                 let _told = writeln!(
-                    std::io::stderr().lock(),
+                    crate::print::errors(),
                     "ringfence: `{}` is protected and could not be moved aside, look at it: {why}",
                     shown_path(path)
                 );
@@ -176,7 +176,7 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
                 writeln!(out)?;
             } else {
                 for sentence in limit::sentences(&report, &plan.limits) {
-                    let _told = writeln!(std::io::stderr().lock(), "ringfence: {sentence}");
+                    let _told = writeln!(crate::print::errors(), "ringfence: {sentence}");
                 }
             }
             if let Some(error) = lost {
@@ -220,7 +220,7 @@ fn start(
     }
     let _flushed = out.flush();
     let _raw = if args.tty { RawTerminal::new(&stdin) } else { None };
-    let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
+    let (mut stdout, mut stderr) = (crate::print::passed_output(), crate::print::passed_errors());
     let mut lost = None;
     let report = sandbox.run_plan(
         plan,

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ServeArgs, place: &Place, _: &mut dyn Write) -> Result<
         book: Book::beside(&place.policy),
         policy_tool: loaded.gateway.policy_tool,
         toolbox: true,
-        held: place.held()?,
+        held: place.held(&loaded)?,
     };
     let console = Wanted::new(&args.console, &loaded.console, place, None, args.listen.is_some());
     serve(plan, loaded, args.store.as_ref(), listening, Some(console))

@@ -26,7 +26,8 @@ pub(crate) struct ToolsArgs {
 pub(crate) fn run(args: &ToolsArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
     let loaded = place.load()?.sound()?;
     let personality = loaded.personality.clone();
-    let registry = loaded.registry(place.held()?, None, |builder| builder)?;
+    let held = place.held(&loaded)?;
+    let registry = loaded.registry(held, None, |builder| builder)?;
     let mut rows = Vec::new();
     for tool in registry.list() {
         let declaration = tool.declaration();

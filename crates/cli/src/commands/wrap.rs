@@ -73,7 +73,7 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
     log_to_error_stream();
     let loaded = place.load_if_named()?.sound()?;
     let (entry, has_entry) = entry(args, &loaded)?;
-    let held = if place.is_named { place.agreed()? } else { Held::default() };
+    let held = if place.is_named { place.agreed(&loaded)? } else { Held::default() };
     if let Some(why) = held.servers.get(entry.name.as_str()) {
         withheld(entry.name.as_str(), why);
         return Ok(Exit::Refused);

@@ -59,11 +59,12 @@ impl FileDesk {
     }
 
     fn view(&self) -> Result<View, DeskError> {
+        let loaded = self.loaded()?;
         Ok(View {
-            loaded: self.loaded()?,
+            held: self.place.held(&loaded).map_err(files)?,
+            loaded,
             pins: self.book.read_pins().map_err(files)?,
             seen: self.book.read_seen().map_err(files)?,
-            held: self.place.held().map_err(files)?,
         })
     }
 }

@@ -86,7 +86,7 @@ impl Teller {
         let (done, written) = sync_channel(1);
         std::thread::Builder::new().name("ringfence-teller".into()).spawn(move || {
             for line in inbox {
-                let _told = writeln!(std::io::stderr().lock(), "ringfence: {line}");
+                let _told = writeln!(crate::print::errors(), "ringfence: {line}");
             }
             let _waited = done.send(());
         })?;

@@ -41,8 +41,8 @@ impl Subscriber for ErrorStream {
 
 /// Tells whoever runs us something, on one line. Nothing in it may reach a terminal as more than text.
 pub(crate) fn tell(text: &str) {
-    let line: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    let _told = writeln!(std::io::stderr().lock(), "ringfence: {line}");
+    let line = crate::print::line(text);
+    let _told = writeln!(crate::print::errors(), "ringfence: {line}");
 }
 
 #[derive(Default)]

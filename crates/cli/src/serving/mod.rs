@@ -105,7 +105,7 @@ fn large_runtime() -> Result<Runtime, CommandError> {
 /// Serves the client that has started us until it closes its end or a signal comes.
 async fn serve_stdio(house: &Arc<House>) -> Result<(), CommandError> {
     let input = std::io::stdin().as_fd().try_clone_to_owned().and_then(stdio::input);
-    let output = std::io::stdout().as_fd().try_clone_to_owned().and_then(stdio::output);
+    let output = crate::print::output_descriptor().and_then(stdio::output);
     let (input, output) = (input.map_err(CommandError::Start)?, output.map_err(CommandError::Start)?);
     // Whoever starts a client by hand sits before it.
     let agent = Agent { approves: true, ..Agent::default() };

@@ -171,7 +171,7 @@ impl Starter for Fenced {
                 }
                 if passed < MOST_PASSED {
                     passed += bytes.len();
-                    let _passed = std::io::stderr().lock().write_all(clean.as_bytes());
+                    let _passed = crate::print::errors().write_all(clean.as_bytes());
                 }
             };
             let launcher = Arc::clone(&self.launcher);

@@ -42,7 +42,7 @@ impl Watch {
             if !is_new {
                 continue;
             }
-            let checked = self.place.load().and_then(|loaded| loaded.sound()).and_then(|_| self.place.held());
+            let checked = self.place.load().and_then(|loaded| self.place.held(&loaded.sound()?));
             match checked {
                 Ok(_) => {
                     tell("the policy has changed: sessions end, and new ones are held to it");

@@ -149,6 +149,55 @@ fn keeps_what_is_sensitive_out() {
 }
 
 #[test]
+fn a_folder_that_was_listed_brings_nothing_private() {
+    let bench = Bench::new()
+        .file("w/data/.env", "TOKEN=hunter2")
+        .file("w/data/deep/server.key", "PRIVATE")
+        .file("w/data/notes.txt", "notes")
+        .file("w/plain/one", "1")
+        .file("w/plain/.env.example", "TOKEN=");
+    let workspace = bench.path().join("w");
+    let script = "ls $1/data $1/plain $1/data/deep; cat $1/data/notes.txt";
+    let learn = [
+        "--workspace",
+        "w",
+        "learn",
+        "--name",
+        "lister",
+        "--out",
+        "one.toml",
+        "--",
+        "sh",
+        "-c",
+        script,
+        "sh",
+    ];
+    let told = bench.ringfence(&[&learn[..], &[workspace.to_str().unwrap()]].concat());
+    assert!(told.ends_with("exit 0"), "{told}");
+    let written = bench.read("one.toml");
+    let granted: String = written.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(granted.contains(r#"read = ["${workspace}/data/notes.txt", "${workspace}/plain"]"#), "{written}");
+    let review = lines(&written, "# review:").join("\n");
+    assert!(
+        review.contains("list ${workspace}/data: it holds `.env`, `deep/server.key`, whose names"),
+        "{review}"
+    );
+    assert!(review.contains("list ${workspace}/data/deep: it holds `server.key`"), "{review}");
+
+    // The same where something is made in it, unless somebody agrees to all of it.
+    let script = "echo x > $1/data/out";
+    let learn = ["--workspace", "w", "learn", "--name", "maker", "--out", "two.toml"];
+    let command = ["--", "sh", "-c", script, "sh", workspace.to_str().unwrap()];
+    bench.ringfence(&[&learn[..], &command].concat());
+    let written = bench.read("two.toml");
+    assert!(written.contains("# review: write in ${workspace}/data: it holds `.env`"), "{written}");
+    assert!(!written.contains("write = ["), "{written}");
+    bench.ringfence(&[&learn[..], &["--write", "w/data"], &command].concat());
+    let written = bench.read("two.toml");
+    assert!(written.contains(r#"write = ["${workspace}/data"]"#), "{written}");
+}
+
+#[test]
 fn hosts_are_learnt_by_name_and_only_when_they_were_named() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -48,7 +48,7 @@ pub(super) async fn list(
     }
     if filed.is_empty() {
         let what = if shown == Shown::All { "there is no request" } else { "no request waits for people" };
-        let _told = writeln!(std::io::stderr().lock(), "{what}");
+        let _told = writeln!(crate::print::errors(), "{what}");
         return Ok(Exit::Done);
     }
     let row = |one: &FiledRequest| {

@@ -36,7 +36,8 @@ pub(super) async fn resume(
     refuse_exposed(&loaded, name)?;
     let store = &name.open(Opening::Change).await?;
     let notifier = notifier(&loaded, Arc::clone(store) as _).await?;
-    let registry = durable(loaded, place.held()?, store, wait.unwrap_or(expires))?;
+    let held = place.held(&loaded)?;
+    let registry = durable(loaded, held, store, wait.unwrap_or(expires))?;
     let from = store.size().await?;
     let reports = telling(&notifier, registry.resume()).await?;
     let calls = Filter { kind: Some("call".to_owned()), ..Filter::default() };
@@ -50,11 +51,11 @@ pub(super) async fn resume(
                 Some(index) => entry_explained(index, named.flag(), place),
                 None => explain_line(code.as_str()),
             };
-            let _told = writeln!(std::io::stderr().lock(), "  {line}");
+            let _told = writeln!(crate::print::errors(), "  {line}");
         }
     }
     if reports.is_empty() {
-        let _told = writeln!(std::io::stderr().lock(), "no call waits whose process died");
+        let _told = writeln!(crate::print::errors(), "no call waits whose process died");
     }
     Ok(Exit::Done)
 }

@@ -62,7 +62,7 @@ pub(crate) fn run(_args: &AskArgs, place: &Place, out: &mut dyn Write) -> Result
     out.flush()?;
     // The answers are for programs; the person who started this reads the error stream.
     for code in &denied {
-        let _told = writeln!(std::io::stderr().lock(), "{}", explain_line(code));
+        let _told = writeln!(crate::print::errors(), "{}", explain_line(code));
     }
     Ok(Exit::Done)
 }

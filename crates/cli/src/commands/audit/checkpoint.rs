@@ -47,7 +47,12 @@ pub(super) async fn sign(
     let mut exit = Exit::Done;
     for target in targets {
         if let Err(why) = target.push(&note, private).await {
-            let _told = writeln!(std::io::stderr().lock(), "error: cannot push to `{target}`: {why}");
+            let _told = writeln!(
+                crate::print::errors(),
+                "error: cannot push to `{}`: {}",
+                crate::print::line(&target.to_string()),
+                crate::print::line(&why)
+            );
             exit = Exit::Failed;
         }
     }

@@ -48,7 +48,8 @@ pub(super) async fn replay(
         loaded.digests(&[])?.into_iter().map(|(own, digest)| (own.name.to_string(), digest)).collect();
     let personality = loaded.personality.id.clone();
     // The store stands behind tools that declare storage; there is no audit, so that nothing is written.
-    let registry = loaded.registry(place.held()?, Some(Arc::clone(&store)), |builder| builder)?;
+    let held = place.held(&loaded)?;
+    let registry = loaded.registry(held, Some(Arc::clone(&store)), |builder| builder)?;
     let mut history = History { registry, digests, place, run: None, agreed: HashMap::new() };
     let filter = Filter { run: Some(run.to_owned()), ..Filter::default() };
     let busy = Busy::with("deciding the run again");

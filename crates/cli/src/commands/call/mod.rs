@@ -119,7 +119,7 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
         };
         let held = match args.component() {
             Some(file) => place.held_beside(file)?,
-            None => place.held()?,
+            None => place.held(&loaded)?,
         };
         let tool = match (args.component(), loaded.declarations.first()) {
             (Some(_), Some(own)) => own.name.to_string(),
@@ -176,10 +176,10 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
     serde_json::to_writer(&mut *out, &report.outcome).map_err(std::io::Error::from)?;
     writeln!(out)?;
     if let Some(advice) = advice {
-        let _told = writeln!(std::io::stderr().lock(), "  hint: {advice}");
+        let _told = writeln!(crate::print::errors(), "  hint: {advice}");
     }
     if let Some(why) = why {
-        let _told = writeln!(std::io::stderr().lock(), "  {why}");
+        let _told = writeln!(crate::print::errors(), "  {why}");
     }
     Ok(match &report.outcome {
         Outcome::Done(_) => Exit::Done,

@@ -1,11 +1,12 @@
 //! A table that fills while the demo works, with a little colour where somebody looks at it.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use ringfence::policy::report::Colour;
 
 use super::stage::Played;
+use crate::print;
 
 /// The width of what the agent asks.
 const WIDTH: usize = 34;
@@ -22,9 +23,8 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) fn new() -> Self {
-        let stdout = std::io::stdout();
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { is_watched: stdout.is_terminal() && !is_dumb, colour: crate::colour::of(&stdout) }
+        Self { is_watched: print::output_is_terminal() && !is_dumb, colour: crate::colour::of_output() }
     }
 
     /// Nobody looks.
@@ -68,7 +68,9 @@ impl Live {
             (Colour::Ansi, _) => ("\r\x1b[K", "\x1b[31m", "\x1b[0m"),
         };
         let (verdict, why) = (played.verdict, played.why());
-        writeln!(out, "{again}{number:<2}  {what:<WIDTH$}  {on}{verdict:<7}{off}  {why}")?;
+        let (what, why) = (print::line(what), print::line(&why));
+        let line = format!("{again}{number:<2}  {what:<WIDTH$}  {on}{verdict:<7}{off}  {why}\n");
+        print::coloured(out, self.colour, &line)?;
         out.flush()
     }
 }

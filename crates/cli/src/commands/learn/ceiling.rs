@@ -24,6 +24,8 @@ pub(super) struct Ground {
     pub(super) written: Vec<PathBuf>,
     /// What else was named for it to read.
     pub(super) read: Vec<PathBuf>,
+    /// Where somebody said that it may write: whatever lies there was agreed to.
+    pub(super) agreed: Vec<PathBuf>,
 }
 
 impl Ground {
@@ -93,6 +95,7 @@ mod tests {
             home: home.map(PathBuf::from),
             written: vec!["/srv/w".into()],
             read: Vec::new(),
+            agreed: Vec::new(),
         };
         for home in [None, Some("/home/me"), Some("/root")] {
             let given = ground(home).readable();

@@ -1,6 +1,7 @@
 //! From observations to grants.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use ringfence::sandbox::{How, Kind};
 use super::base::Programs;
 use super::ceiling::Ground;
 use super::fold::{fold, is_wide_place};
+use super::private;
 use super::sorted::{Fate, Observation, made, writes};
 
 /// What a command is to be granted, and what a person is to look at.
@@ -51,8 +53,10 @@ impl Learnt {
         programs: &Programs,
         ground: &Ground,
         arguments: &[String],
+        named: &[PathBuf],
     ) {
         let made = made(observations);
+        let holds = Holds { named, known: RefCell::default() };
         let needed = || observations.iter().filter(|one| one.fate == Fate::Needed);
         self.add_programs(programs, &made);
         self.add_review(observations);
@@ -68,9 +72,12 @@ impl Learnt {
         }
         let place = |folder: &Path| is_wide_place(folder, &ground.workspace, ground.home.as_deref());
         let given = |folder: &Path| !ground.written.iter().any(|root| root == folder);
-        let folded = fold(changed, folders, |folder| place(folder) && given(folder));
+        let agreed = |folder: &Path| ground.agreed.iter().any(|root| folder.starts_with(root));
+        let folded = fold(changed, folders, |folder| {
+            (place(folder) && given(folder)) || (!agreed(folder) && holds.why(folder).is_some())
+        });
         self.write.extend(folded.paths);
-        self.review_wide("write in", &folded.too_wide);
+        self.review_wide("write in", &folded.too_wide, &holds);
         tidy(&mut self.write);
 
         let private: Vec<&Path> = observations
@@ -79,8 +86,11 @@ impl Learnt {
             .map(|one| one.touch.path.as_path())
             .collect();
         // A folder with something in it that nobody has agreed to is not granted as a whole.
-        let is_wide =
-            |folder: &Path| place(folder) || private.iter().any(|private| private.starts_with(folder));
+        let is_wide = |folder: &Path| {
+            place(folder)
+                || private.iter().any(|private| private.starts_with(folder))
+                || holds.why(folder).is_some()
+        };
         let (mut files, mut listed, mut links) = (Vec::new(), Vec::new(), Vec::new());
         for one in needed().filter(|one| matches!(one.touch.how, How::Look | How::Read)) {
             let list = one.touch.there == Some(Kind::Directory);
@@ -114,7 +124,7 @@ impl Learnt {
             links.iter().filter(|(path, _)| kept.contains(*path)).map(|(_, to)| *to).collect();
         folded.paths.retain(|path| !led.contains(path));
         self.read.extend(folded.paths);
-        self.review_wide("list", &folded.too_wide);
+        self.review_wide("list", &folded.too_wide, &holds);
         tidy(&mut self.read);
         self.review.sort();
         self.review.dedup();
@@ -224,12 +234,42 @@ impl Learnt {
         }));
     }
 
-    fn review_wide(&mut self, verb: &'static str, folders: &[PathBuf]) {
+    fn review_wide(&mut self, verb: &'static str, folders: &[PathBuf], holds: &Holds<'_>) {
+        const WIDE: &str = "all of it would be granted, and it is wide or holds what nobody has agreed to";
         self.review.extend(folders.iter().map(|folder| Review {
             verb,
             what: folder.display().to_string(),
-            why: "all of it would be granted, and it is wide or holds what nobody has agreed to".into(),
+            why: holds.known(folder).unwrap_or_else(|| WIDE.to_owned()),
         }));
+    }
+}
+
+/// What folders hold that nobody has agreed to, each looked through once.
+struct Holds<'a> {
+    /// What somebody has named before.
+    named: &'a [PathBuf],
+    known: RefCell<HashMap<PathBuf, Option<String>>>,
+}
+
+impl Holds<'_> {
+    /// Says why a folder is not granted as a whole because of what it holds.
+    fn why(&self, folder: &Path) -> Option<String> {
+        let is_clean = |above: &Path| matches!(self.known.borrow().get(above), Some(None));
+        if folder.ancestors().any(is_clean) {
+            return None;
+        }
+        let known = self.known(folder);
+        if known.is_some() {
+            return known;
+        }
+        let why = private::held(folder, self.named);
+        self.known.borrow_mut().insert(folder.to_path_buf(), why.clone());
+        why
+    }
+
+    /// Returns what was said before.
+    fn known(&self, folder: &Path) -> Option<String> {
+        self.known.borrow().get(folder).cloned().flatten()
     }
 }
 

@@ -152,7 +152,7 @@ pub(crate) fn run(args: &LearnArgs, place: &Place, out: &mut dyn Write) -> Resul
     learnt.environment.sort();
     learnt.environment.dedup();
     let arguments = command.get(1..).filter(|_| !args.server).unwrap_or_default();
-    learnt.add(&observations, &programs, &ground, arguments);
+    learnt.add(&observations, &programs, &ground, arguments, &earlier.named);
     learnt.add_hosts(&sought);
     let notes = tried.notes();
     let mut page = Page {
@@ -189,7 +189,7 @@ fn ground(args: &LearnArgs, place: &Place) -> Result<Ground, CommandError> {
             hint: Some("go to a folder of its own, or name one with --write DIR or --workspace DIR"),
         });
     }
-    Ok(Ground { workspace, home, written, read: all(&args.read)? })
+    Ok(Ground { workspace, home, written, read: all(&args.read)?, agreed: all(&args.write)? })
 }
 
 /// Finds the fewest programs that let everything start that was started.
@@ -311,7 +311,7 @@ fn finish(
         if args.out.is_none() {
             write!(out, "{text}")?;
         }
-        let mut stderr = std::io::stderr().lock();
+        let mut stderr = crate::print::errors();
         let _told = write!(stderr, "{}", shown::lines(observations, sought, page.ground.home.as_deref()));
         for note in &page.notes {
             let _told = writeln!(stderr, "ringfence: {}", crate::shown::one_line(note));
@@ -328,7 +328,7 @@ fn finish(
     let again = Place { policy, is_named: true, workspace: Some(page.ground.workspace.clone()) };
     let problems = again.read(&text).problems;
     if !problems.is_empty() {
-        let _told = write!(std::io::stderr().lock(), "{}", listed(&again.policy, &problems));
+        let _told = write!(crate::print::errors(), "{}", listed(&again.policy, &problems));
         return Ok(Exit::Findings);
     }
     Ok(if tried.code == 0 { Exit::Done } else { Exit::Failed })
@@ -354,7 +354,7 @@ fn refused(error: &SandboxError, out: &mut dyn Write, json: bool) -> Result<Exit
     if json {
         writeln!(out, "{}", refusal::json(error, hint))?;
     } else {
-        let _told = write!(std::io::stderr().lock(), "{}", refusal::lines(error, hint));
+        let _told = write!(crate::print::errors(), "{}", refusal::lines(error, hint));
     }
     Ok(Exit::Refused)
 }

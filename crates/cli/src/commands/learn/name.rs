@@ -75,6 +75,7 @@ mod tests {
             home: Some("/home/u".into()),
             written: vec!["/home/u/w".into()],
             read: Vec::new(),
+            agreed: Vec::new(),
         }
     }
 

@@ -8,21 +8,75 @@ use ringfence::policy::{Direction, Floor, FloorKind};
 use super::ceiling::Ground;
 
 /// Endings of names under which keys and what people typed are kept.
-const ENDINGS: &[&str] = &[".kdbx", ".key", ".p12", ".pfx", "_history", ".ovpn"];
+const ENDINGS: &[&str] = &[
+    ".agilekeychain",
+    ".jks",
+    ".kdb",
+    ".kdbx",
+    ".key",
+    ".keychain-db",
+    ".keystore",
+    ".keytab",
+    ".opvault",
+    ".ovpn",
+    ".p12",
+    ".p8",
+    ".pfx",
+    ".ppk",
+    ".tfstate",
+    ".tfvars",
+    "-credentials.json",
+    "_credentials.json",
+    "_history",
+];
+/// Beginnings of the names of private keys.
+const KEYS: &[&str] = &["id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "id_xmss"];
+/// Beginnings of the names of files with passwords, where they are data and not code.
+const DATA: &[&str] = &[
+    "client_secret",
+    "credentials",
+    "kubeconfig",
+    "password",
+    "secret",
+    "service-account",
+    "service_account",
+];
+const DATA_ENDINGS: &[&str] =
+    &[".conf", ".csv", ".ini", ".json", ".properties", ".toml", ".txt", ".xml", ".yaml", ".yml"];
 /// Names under which they are kept.
 const NAMES: &[&str] = &[
-    ".env",
     ".envrc",
     ".htpasswd",
-    "credentials",
-    "credentials.json",
-    "secrets.json",
-    "secrets.toml",
-    "secrets.yaml",
-    "secrets.yml",
-    "token.json",
+    ".lesshst",
+    ".netrc",
+    ".pgpass",
+    ".secrets",
+    ".vault-token",
     ".vault_pass",
+    "application_default_credentials.json",
+    "auth.json",
+    "cookies",
+    "cookies.sqlite",
+    "credentials",
+    "kubeconfig",
+    "key3.db",
+    "key4.db",
+    "login data",
+    "logins.json",
+    "secring.gpg",
+    "token.json",
+    "wallet.dat",
 ];
+/// Endings that copies of a file have.
+const COPIES: &[&str] = &[".backup", ".bak", ".copy", ".old", ".orig", ".save", ".swp", ".tmp", "~"];
+/// What follows `.env.` where nothing is private.
+const EXAMPLES: &[&str] = &["defaults", "dist", "example", "sample", "schema", "template"];
+/// Parts of the names of certificates, which are for everybody.
+const PUBLIC_PARTS: &[&str] = &["bundle", "ca-", "ca.", "cacert", "cert", "chain", "pub", "root"];
+/// More files than this are not looked through.
+const MOST_LOOKED_AT: usize = 200_000;
+/// So many are named.
+const MOST_NAMED: usize = 3;
 /// Folders of the system, where such names are nobody's own.
 const SYSTEM: &[&str] = &["/usr", "/opt", "/bin", "/lib", "/lib64", "/etc/ssl/certs"];
 /// Folders of installed packages, where they belong to tests and examples.
@@ -49,17 +103,79 @@ pub(super) fn why(path: &Path, direction: Direction, ground: &Ground, named: &[P
 }
 
 fn has_private_name(path: &Path) -> bool {
-    let is_system = SYSTEM.iter().any(|system| path.starts_with(system));
-    let in_package = || path.components().any(|part| PACKAGES.iter().any(|name| part.as_os_str() == *name));
-    let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|_| !is_system && !in_package())
-    else {
-        return false;
-    };
-    let name = name.to_ascii_lowercase();
-    NAMES.contains(&name.as_str())
-        || name.starts_with(".env.")
+    let name = path.file_name().and_then(|name| name.to_str()).filter(|_| !is_nobodys(path));
+    name.is_some_and(|name| is_private(&name.to_ascii_lowercase()))
+}
+
+/// Tells whether a path belongs to the system or to an installed package.
+fn is_nobodys(path: &Path) -> bool {
+    SYSTEM.iter().any(|system| path.starts_with(system))
+        || path.components().any(|part| PACKAGES.iter().any(|name| part.as_os_str() == *name))
+}
+
+/// Tells whether private things are kept under a name in lower case.
+fn is_private(name: &str) -> bool {
+    if let Some(original) = COPIES.iter().find_map(|copy| name.strip_suffix(copy)) {
+        return is_private(original);
+    }
+    let is_env = name.strip_prefix(".env").is_some_and(|rest| {
+        rest.is_empty() || rest.strip_prefix(['.', '-', '_']).is_some_and(|kind| !EXAMPLES.contains(&kind))
+    });
+    let is_data = DATA.iter().any(|beginning| name.starts_with(beginning))
+        && DATA_ENDINGS.iter().any(|ending| name.ends_with(ending));
+    let is_key = name.ends_with(".pem")
+        && (name.contains("key")
+            || name.contains("priv")
+            || !PUBLIC_PARTS.iter().any(|part| name.contains(part)));
+    is_env
+        || is_data
+        || is_key
+        || NAMES.contains(&name)
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
-        || (name.ends_with(".pem") && (name.contains("key") || name.contains("priv")))
+        || (KEYS.iter().any(|beginning| name.starts_with(beginning)) && !name.ends_with(".pub"))
+}
+
+/// Says what a folder holds that nobody has agreed to, so that it is not granted as a whole. What is on the floor is hidden in any
+/// sandbox, and what `named` names was looked at.
+pub(super) fn held(folder: &Path, named: &[PathBuf]) -> Option<String> {
+    let (mut found, mut looked_at) = (Vec::new(), 0_usize);
+    let is_own = |folder: &Path| !is_nobodys(folder) && folder.file_name().is_none_or(|name| name != ".git");
+    let mut pending: Vec<PathBuf> = is_own(folder).then(|| folder.to_path_buf()).into_iter().collect();
+    while let Some(folder) = pending.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            looked_at += 1;
+            let path = entry.path();
+            let is_on_floor =
+                || Floor::denies_unless_named(&path, Direction::Read, &std::iter::empty()).is_some();
+            let is_named = || named.iter().any(|named| path.starts_with(named));
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => {
+                    let is_looked_into = is_own(&path) && !is_on_floor();
+                    pending.extend(is_looked_into.then_some(path));
+                }
+                _ if has_private_name(&path) && !is_named() && !is_on_floor() => found.push(path),
+                _ => {}
+            }
+        }
+        if looked_at > MOST_LOOKED_AT {
+            return Some(format!(
+                "all of it would be granted, and it holds more than {MOST_LOOKED_AT} files"
+            ));
+        }
+    }
+    found.sort();
+    let shown = |path: &PathBuf| format!("`{}`", path.strip_prefix(folder).unwrap_or(path).display());
+    let shown: Vec<String> = found.iter().take(MOST_NAMED).map(shown).collect();
+    let more = match found.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!shown.is_empty()).then(|| {
+        format!(
+            "it holds {}{more}, whose names are ones under which private things are kept; of what lies in it only what was used is granted",
+            shown.join(", ")
+        )
+    })
 }
 
 /// Tells whether a file may be read by its owner alone, or its group.
@@ -78,6 +194,7 @@ mod tests {
             home: Some("/home/u".into()),
             written: vec!["/home/u/w".into()],
             read: Vec::new(),
+            agreed: Vec::new(),
         };
         #[rustfmt::skip]
         let cases = [
@@ -88,6 +205,24 @@ mod tests {
             ("/home/u/w/.env.local",                   Direction::Read,    true),
             ("/home/u/w/tls/server-key.pem",           Direction::Read,    true),
             ("/home/u/w/tls/chain.pem",                Direction::Read,    false),
+            ("/home/u/w/tls/ca.pem",                   Direction::Read,    false),
+            ("/home/u/w/tls/server.pem",               Direction::Read,    true),
+            ("/home/u/w/.env.production",              Direction::Read,    true),
+            ("/home/u/w/.env.example",                 Direction::Read,    false),
+            ("/home/u/w/.env.bak",                     Direction::Read,    true),
+            ("/home/u/w/secrets.rs",                   Direction::Read,    false),
+            ("/home/u/w/secrets.prod.yaml",            Direction::Read,    true),
+            ("/home/u/w/environment.ts",               Direction::Read,    false),
+            ("/home/u/w/passwords.kdbx.old",           Direction::Read,    true),
+            ("/home/u/w/id_rsa.bak",                   Direction::Read,    true),
+            ("/home/u/w/id_rsa.pub",                   Direction::Read,    false),
+            ("/home/u/w/auth.json",                    Direction::Read,    true),
+            ("/home/u/w/auth.json~",                   Direction::Read,    true),
+            ("/home/u/w/profile/Cookies",              Direction::Read,    true),
+            ("/home/u/w/key4.db",                      Direction::Read,    true),
+            ("/home/u/w/.vault-token",                 Direction::Read,    true),
+            ("/home/u/w/main.bak",                     Direction::Read,    false),
+            ("/home/u/w/package.json",                 Direction::Read,    false),
             ("/home/u/.bash_history",                  Direction::Read,    true),
             ("/home/u/w/src/monkey",                   Direction::Read,    false),
             ("/home/u/w/node_modules/x/test/a.key",    Direction::Read,    false),
@@ -103,5 +238,28 @@ mod tests {
         }
         let named = [PathBuf::from("/home/u/w/.env")];
         assert_eq!(why(&named[0], Direction::Read, &ground, &named), None);
+    }
+
+    #[test]
+    fn says_what_a_folder_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let file = |name: &str| {
+            let path = root.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        };
+        file("src/main.rs");
+        file("node_modules/x/test.key");
+        file(".ssh/id_rsa");
+        assert_eq!(held(&root, &[]), None);
+        file("deep/er/.env");
+        assert!(held(&root, &[]).unwrap().starts_with("it holds `deep/er/.env`, whose names"));
+        assert_eq!(held(&root.join("src"), &[]), None);
+        assert_eq!(held(&root, &[root.join("deep/er/.env")]), None);
+        for name in ["a.kdbx", "b.pem", "c.key"] {
+            file(name);
+        }
+        assert!(held(&root, &[]).unwrap().starts_with("it holds `a.kdbx`, `b.pem`, `c.key` and 1 more"));
     }
 }

@@ -81,7 +81,7 @@ impl Trial<'_> {
         let _flushed = out.flush();
         // Standard output is the command's only when nothing of ours goes there.
         let is_free = self.args.out.is_some() && !self.args.json;
-        let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
+        let (mut stdout, mut stderr) = (crate::print::passed_output(), crate::print::passed_errors());
         let streams = streams.observe(move |stream, bytes| {
             let written = match stream {
                 Stream::Output if is_free => stdout.write_all(bytes).and_then(|()| stdout.flush()),

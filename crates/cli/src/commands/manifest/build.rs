@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::{MadeArgs, input};
 use crate::book::Book;
 use crate::error::CommandError;
-use crate::load::{Place, read_text};
+use crate::load::{Loaded, Place, read_text};
 use crate::runtimes::PolicyFiles;
 
 /// The largest program whose digest is taken.
@@ -25,7 +25,16 @@ pub(super) fn manifest(
     args: &MadeArgs,
     recorded: Option<&Manifest>,
 ) -> Result<Manifest, CommandError> {
-    let loaded = place.load()?.sound()?;
+    manifest_of(place, &place.load()?.sound()?, args, recorded)
+}
+
+/// The same of a toolbox that was read: what is compared with what people agreed to is then what is used.
+pub(super) fn manifest_of(
+    place: &Place,
+    loaded: &Loaded,
+    args: &MadeArgs,
+    recorded: Option<&Manifest>,
+) -> Result<Manifest, CommandError> {
     let toolbox = place.toolbox(loaded.text()).map_err(|error| input(error.to_string()))?;
     // What is wrong was told above; here variables stay as they are written.
     let (tools, gaps) = toolbox.written_declarations(&mut PolicyFiles::beside(&place.policy));

@@ -127,7 +127,7 @@ pub(super) fn accept(
     match agreement {
         Agreement::Given => {}
         Agreement::Asked if std::io::stdin().is_terminal() => {
-            let _told = write!(std::io::stderr().lock(), "Accept this? [y/N] ");
+            let _told = write!(crate::print::errors(), "Accept this? [y/N] ");
             let mut answer = String::new();
             std::io::stdin().read_line(&mut answer)?;
             if !matches!(answer.trim(), "y" | "Y" | "yes") {
@@ -220,8 +220,9 @@ impl Told<'_> {
         }
         let report =
             Report { title: self.title, rules: ChangeCode::RULES, findings: findings.collect(), data };
-        let rendered = report.render(self.format, crate::colour::of(&std::io::stdout()));
-        write!(out, "{}", rendered.text)?;
+        let colour = crate::colour::of_output();
+        let rendered = report.render(self.format, colour);
+        crate::print::coloured(out, colour, &rendered.text)?;
         if let (Format::Human, Help::Told) = (self.format, self.help) {
             for line in report.explain_lines() {
                 writeln!(out, "{line}")?;

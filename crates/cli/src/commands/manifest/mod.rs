@@ -15,7 +15,7 @@ use ringfence::policy::manifest::{Manifest, show};
 use ringfence::policy::report::Format;
 
 use crate::error::{CommandError, Exit};
-use crate::load::Place;
+use crate::load::{Loaded, Place};
 pub(crate) use lock::Lockfile;
 pub(crate) use proposal::Proposal;
 
@@ -171,8 +171,12 @@ enum PageFormat {
 }
 
 /// Makes the manifest of the toolbox as it is now, with the digests of the programs that the accepted one records.
-pub(crate) fn current(place: &Place, accepted: Option<&Manifest>) -> Result<Manifest, CommandError> {
-    build::manifest(place, &MadeArgs { binaries: false, lint: None }, accepted)
+pub(crate) fn current(
+    place: &Place,
+    loaded: &Loaded,
+    accepted: Option<&Manifest>,
+) -> Result<Manifest, CommandError> {
+    build::manifest_of(place, loaded, &MadeArgs { binaries: false, lint: None }, accepted)
 }
 
 pub(crate) fn run(args: &ManifestArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {

@@ -18,7 +18,7 @@ pub(super) fn refuse(args: &RunArgs, error: &SandboxError, out: &mut dyn Write) 
     if args.json {
         writeln!(out, "{}", refusal::json(error, hint))?;
     } else {
-        let _told = write!(std::io::stderr().lock(), "{}", refusal::lines(error, hint));
+        let _told = write!(crate::print::errors(), "{}", refusal::lines(error, hint));
     }
     Ok(Ran::Own(Exit::Refused))
 }

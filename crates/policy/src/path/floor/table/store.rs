@@ -10,6 +10,7 @@ pub(super) const LINES: &[FloorEntry] = &[
     both(Store, ".local/state/ringfence", "ringfence: records and accepted definitions"),
     writes(Store, "ringfence.toml", "ringfence: the policy"),
     writes(Store, "ringfence.json", "ringfence: the policy"),
+    writes(Store, "ringfence.lock.json", "ringfence: the accepted permissions"),
     writes(Store, "ringfence.pins.json", "ringfence: accepted definitions"),
     writes(Store, "ringfence.pins.lock", "ringfence: accepted definitions"),
     writes(Store, "ringfence.seen.json", "ringfence: definitions that were seen"),

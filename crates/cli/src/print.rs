@@ -1,0 +1,229 @@
+//! The command's own output: the one way to the terminal.
+//!
+//! INVARIANT: whatever is written, no control character other than a line break or a tab reaches the stream, nor one that turns the
+//! direction of writing, nor a byte that is not UTF-8: each is spelled out. Names of files, links, shebangs and records are
+//! foreign text, and so is every message that quotes them. What stands in [`line`] stays on its line, too.
+//!
+//! Escapes are spelled as JSON does, so that JSON stays the same value. Only two things pass untouched: what a command in the sandbox
+//! writes, which is its own ([`passed_output`], [`passed_errors`]), and our own colours ([`coloured`]).
+
+use std::io::{self, IsTerminal, Stderr, StderrLock, Stdout, Write};
+use std::os::fd::OwnedFd;
+use std::process::ExitCode;
+
+use ringfence::policy::report::{Colour, plain};
+
+/// A stream that spells out what a terminal would obey.
+#[derive(Debug)]
+pub(crate) struct Printer<W> {
+    stream: W,
+    /// The beginning of a character whose rest was not written yet.
+    begun: Vec<u8>,
+}
+
+/// Returns standard output.
+pub(crate) fn output() -> Printer<Stdout> {
+    // Not locked: what a container writes is passed on by another thread.
+    Printer::new(own_output())
+}
+
+/// Returns the error stream, and keeps it from other threads.
+pub(crate) fn errors() -> Printer<StderrLock<'static>> {
+    Printer::new(own_errors().lock())
+}
+
+/// Says what is wrong with the command line, or what help was asked for. Words of the command line may be foreign, too.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let mut text = error.render().to_string();
+    // A word with a line break would look like a line of ours.
+    for word in std::env::args_os().map(|word| word.to_string_lossy().into_owned()) {
+        let value = word.split_once('=').map_or("", |(_, value)| value);
+        for foreign in [word.as_str(), value].into_iter().filter(|foreign| foreign.contains('\n')) {
+            text = text.replace(foreign, &line(foreign));
+        }
+    }
+    let is_foreign = text != error.render().to_string() || text.chars().any(is_obeyed);
+    let _told = match (is_foreign, error.use_stderr()) {
+        (false, _) => error.print(),
+        (true, true) => errors().write_all(text.as_bytes()),
+        (true, false) => output().write_all(text.as_bytes()),
+    };
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// Returns a text on one line: line breaks, and all that a terminal would obey, are spelled out.
+pub(crate) fn line(text: &str) -> String {
+    plain(text)
+}
+
+/// Returns standard output for what a command in the sandbox writes.
+pub(crate) fn passed_output() -> Stdout {
+    own_output()
+}
+
+/// Returns the error stream for what a command in the sandbox writes, and for lines that are drawn again and again.
+pub(crate) fn passed_errors() -> Stderr {
+    own_errors()
+}
+
+/// Writes a text that holds colours of our own, and no foreign text that was not made plain.
+pub(crate) fn coloured(out: &mut dyn Write, colour: Colour, text: &str) -> io::Result<()> {
+    match colour {
+        Colour::Ansi => {
+            out.flush()?;
+            let mut stream = own_output();
+            stream.write_all(text.as_bytes())?;
+            stream.flush()
+        }
+        Colour::Plain => out.write_all(text.as_bytes()),
+    }
+}
+
+/// Tells whether somebody may look at standard output.
+pub(crate) fn output_is_terminal() -> bool {
+    own_output().is_terminal()
+}
+
+/// Tells whether somebody may look at the error stream.
+pub(crate) fn errors_are_terminal() -> bool {
+    own_errors().is_terminal()
+}
+
+/// Returns a descriptor of standard output, for a protocol that is spoken there.
+pub(crate) fn output_descriptor() -> io::Result<OwnedFd> {
+    use std::os::fd::AsFd as _;
+    own_output().as_fd().try_clone_to_owned()
+}
+
+#[expect(clippy::disallowed_methods, reason = "everybody else goes through here")]
+fn own_output() -> Stdout {
+    io::stdout()
+}
+
+#[expect(clippy::disallowed_methods, reason = "everybody else goes through here")]
+fn own_errors() -> Stderr {
+    io::stderr()
+}
+
+impl<W: Write> Printer<W> {
+    fn new(stream: W) -> Self {
+        Self { stream, begun: Vec::new() }
+    }
+
+    /// Writes bytes of which the last character is complete, or never will be.
+    fn write_whole(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for chunk in bytes.utf8_chunks() {
+            self.write_text(chunk.valid())?;
+            for byte in chunk.invalid() {
+                write!(self.stream, "\\u{{{byte:02x}}}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_text(&mut self, text: &str) -> io::Result<()> {
+        let mut rest = text;
+        while let Some(at) = rest.find(is_obeyed) {
+            let (before, after) = rest.split_at(at);
+            self.stream.write_all(before.as_bytes())?;
+            let mut characters = after.chars();
+            if let Some(c) = characters.next() {
+                write!(self.stream, "\\u{:04x}", u32::from(c))?;
+            }
+            rest = characters.as_str();
+        }
+        self.stream.write_all(rest.as_bytes())
+    }
+}
+
+impl<W: Write> Write for Printer<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let joined = [self.begun.as_slice(), bytes].concat();
+        let (whole, begun) = joined.split_at(joined.len() - unfinished(&joined));
+        self.begun = begun.to_vec();
+        self.write_whole(whole)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let begun = std::mem::take(&mut self.begun);
+        self.write_whole(&begun)?;
+        self.stream.flush()
+    }
+}
+
+/// Tells whether a terminal would obey a character instead of showing it. All of them are in the first plane.
+fn is_obeyed(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Returns how many bytes at the end begin a character that is not complete.
+fn unfinished(bytes: &[u8]) -> usize {
+    let end = bytes.len().saturating_sub(4);
+    let tail = bytes.get(end..).unwrap_or_default();
+    match tail.utf8_chunks().last() {
+        // Only a beginning can be the last and fail without a byte that does not fit.
+        Some(chunk) if !chunk.invalid().is_empty() => {
+            let cut = chunk.invalid();
+            let is_beginning = |byte: &u8| matches!(byte, 0xc2..=0xf4);
+            match cut.first() {
+                Some(first) if is_beginning(first) && cut.len() < wanted(*first) => cut.len(),
+                _ => 0,
+            }
+        }
+        _ => 0,
+    }
+}
+
+/// How long a character is that begins with this byte.
+const fn wanted(first: u8) -> usize {
+    match first {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        _ => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(pieces: &[&[u8]]) -> String {
+        let mut printer = Printer::new(Vec::new());
+        for piece in pieces {
+            printer.write_all(piece).unwrap();
+        }
+        printer.flush().unwrap();
+        String::from_utf8(printer.stream.clone()).unwrap()
+    }
+
+    #[test]
+    fn nothing_is_obeyed() {
+        #[rustfmt::skip]
+        let cases: &[(&[&[u8]], &str)] = &[
+            (&[b"plain\n\ttext"],                       "plain\n\ttext"),
+            (&["é → … 🦀".as_bytes()],                  "é → … 🦀"),
+            (&[b"a\x1b[2J\x07\x7f\r\x08b"],             "a\\u001b[2J\\u0007\\u007f\\u000d\\u0008b"),
+            (&["\u{9b}31m\u{85}".as_bytes()],           "\\u009b31m\\u0085"),
+            (&["\u{202e}\u{2066}\u{200f}\u{2028}".as_bytes()], "\\u202e\\u2066\\u200f\\u2028"),
+            (&[b"\xff\xfea\xc3"],                       "\\u{ff}\\u{fe}a\\u{c3}"),
+            (&[b"\xc3", b"\xa9"],                       "é"),
+            (&[b"\xf0\x9f", b"\xa6", b"\x80!"],         "🦀!"),
+            (&[b"\xf0\x9f", b"x"],                      "\\u{f0}\\u{9f}x"),
+            (&[b"\xc2", b"\x9b"],                       "\\u009b"),
+            (&[b"\xe2\x80", b"\xae"],                   "\\u202e"),
+        ];
+        for (pieces, expected) in cases {
+            assert_eq!(printed(pieces), *expected, "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn json_stays_json() {
+        let value = serde_json::json!({"a": "\u{202e}\u{9b}\u{7f}\u{1b}\n\t\"\\"});
+        let text = printed(&[value.to_string().as_bytes()]);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        assert!(text.is_ascii());
+    }
+}

@@ -1,0 +1,53 @@
+//! A policy that is replaced while it is read: what was judged is what is used.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::bench::Bench;
+
+const ACCEPTED: &str = r#"
+[personality]
+id = "reviewed"
+fs_reach = { read = ["${workspace}"] }
+
+[[tool]]
+name = "reader"
+description = "Read a file"
+builtin = "read_file"
+capabilities = { fs_reach = { read = ["${workspace}/a"] } }
+"#;
+
+/// How often it is tried.
+const TRIES: usize = 40;
+
+#[test]
+fn a_wide_policy_is_never_judged_by_a_narrow_one() {
+    let bench = Bench::new()
+        .file("ringfence.toml", ACCEPTED)
+        .file("wide", ACCEPTED.replace("${workspace}/a", "${workspace}"))
+        .file("narrow", ACCEPTED)
+        .file("a", "hello")
+        .file("secret", "canary");
+    assert!(bench.ringfence(&["manifest"]).contains("1 tool"));
+    let (folder, is_over) = (bench.path(), AtomicBool::new(false));
+    let replace = |from: &str| {
+        std::fs::copy(folder.join(from), folder.join("next")).unwrap();
+        std::fs::rename(folder.join("next"), folder.join("ringfence.toml")).unwrap();
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                replace("wide");
+                replace("narrow");
+            }
+        });
+        for _ in 0..TRIES {
+            let said = bench.ringfence(&["call", "reader", r#"{"path": "secret"}"#]);
+            let is_refused = said.contains("PATH_NOT_REACHABLE") || said.contains("TOOL_QUARANTINED");
+            if !is_refused || said.contains("canary") {
+                is_over.store(true, Ordering::Relaxed);
+                panic!("{said}");
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+}
