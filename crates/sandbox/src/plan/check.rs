@@ -3,6 +3,8 @@
 //! INVARIANT: every path of a plan lies in a granted tree, is the system's, is a program that was named, or lies in the installation
 //! of one. This looks again, by itself: it shares no code with what chose the paths, so that one mistake is not made twice.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -118,6 +120,8 @@ struct Check<'a> {
     named: Vec<PathBuf>,
     /// Everything that may be started by itself: as it is called, and what it is.
     started: Vec<(&'a Path, &'a Path)>,
+    /// Paths that were seen to be the system's, so that each folder is looked at once.
+    seen: RefCell<HashSet<PathBuf>>,
 }
 
 impl<'a> Check<'a> {
@@ -131,7 +135,7 @@ impl<'a> Check<'a> {
         let started = seen.programs.iter().flat_map(Program::all);
         let started =
             started.map(|program| (program.asked.as_path(), program.found.real.as_path())).collect();
-        Self { plan, spec, eyes, granted, named, started }
+        Self { plan, spec, eyes, granted, named, started, seen: RefCell::default() }
     }
 
     fn bind(&self, path: &Path, access: Access, protected: bool) -> bool {
@@ -276,7 +280,9 @@ impl<'a> Check<'a> {
         let other =
             ["Library/Developer", "var/lib/ca-certificates", "var/db/timezone", "private/var/db/timezone"];
         let known = first(SYSTEM, below) || setting || first(&other, below);
-        known && !WORK.iter().any(|work| path.starts_with(work)) && self.eyes.is_roots(path)
+        known
+            && !WORK.iter().any(|work| path.starts_with(work))
+            && self.eyes.is_roots(path, &mut self.seen.borrow_mut())
     }
 
     /// A link is harmless where what it leads to is, or where something that is there lies below that.
@@ -327,17 +333,21 @@ impl Eyes {
     }
 
     /// Tells whether only whoever owns the machine can change a path and what is on the way to it.
-    fn is_roots(self, path: &Path) -> bool {
+    fn is_roots(self, path: &Path, seen: &mut HashSet<PathBuf>) -> bool {
         match self {
             Self::Open => {
+                let new: Vec<&Path> = path.ancestors().take_while(|above| !seen.contains(*above)).collect();
                 let root = std::fs::symlink_metadata("/usr").map_or(0, |usr| usr.uid());
                 let own = rustix::process::geteuid().as_raw();
-                path.ancestors().all(|above| {
+                let is_closed = |above: &&Path| {
                     std::fs::symlink_metadata(above).is_ok_and(|found| {
                         let others = if own == root { 0o002 } else { 0o002 | group_bit(found.gid()) };
                         !found.is_symlink() && found.uid() == root && found.mode() & others == 0
                     })
-                })
+                };
+                let all = new.iter().all(is_closed);
+                seen.extend(new.into_iter().filter(|_| all).map(Path::to_path_buf));
+                all
             }
             #[cfg(test)]
             Self::Closed => true,
