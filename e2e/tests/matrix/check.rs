@@ -11,7 +11,7 @@ use crate::matrix::report::Report;
 use crate::matrix::stage::{Stage, Work};
 use crate::matrix::user::User;
 use crate::matrix::weak::{self, Loses};
-use crate::matrix::{orphan, program, signal};
+use crate::matrix::{orphan, planted, program, signal};
 
 /// One thing that must work.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,13 @@ pub(crate) const fn ends(
 
 /// Every check.
 pub(crate) fn checks() -> impl Iterator<Item = &'static Check> {
-    program::CHECKS.iter().copied().flatten().chain(signal::CHECKS).chain(orphan::CHECKS)
+    program::CHECKS
+        .iter()
+        .copied()
+        .flatten()
+        .chain(signal::CHECKS)
+        .chain(orphan::CHECKS)
+        .chain(planted::CHECKS)
 }
 
 #[test]
