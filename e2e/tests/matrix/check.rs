@@ -11,7 +11,7 @@ use crate::matrix::report::Report;
 use crate::matrix::stage::{Stage, Work};
 use crate::matrix::user::User;
 use crate::matrix::weak::{self, Loses};
-use crate::matrix::{neighbour, orphan, program, signal};
+use crate::matrix::{neighbour, orphan, planted, program, signal};
 
 /// One thing that must work.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +87,7 @@ pub(crate) fn checks() -> impl Iterator<Item = &'static Check> {
         .chain(signal::CHECKS)
         .chain(orphan::CHECKS)
         .chain(neighbour::CHECKS)
+        .chain(planted::CHECKS)
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod network;
 mod orphan;
 mod passed;
 mod place;
+mod planted;
 mod process;
 mod program;
 mod report;
