@@ -107,7 +107,9 @@ pub(crate) fn search(
         }
         for (name, kind) in listed {
             let path = folder.join(&name);
-            match treatment(&path, kind, git.protects(&name), writable, named) {
+            // A rebase that starts nothing may go on, and is judged again afterwards.
+            let in_git = git.protects(&name) && !git::is_plain_state(&path);
+            match treatment(&path, kind, in_git, writable, named) {
                 Some(treatment) => {
                     let led = led_to(&path, kind, root).and_then(|(path, kind)| seen(&path, kind, treatment));
                     for one in sighted(&path, kind, treatment, root)?.into_iter().chain(led) {
