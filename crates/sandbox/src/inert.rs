@@ -20,10 +20,12 @@ pub(crate) fn is_inert(path: &Path, trees: &[PathBuf]) -> bool {
     let Ok(found) = std::fs::symlink_metadata(path) else { return false };
     match name {
         "hooks" if found.is_dir() => holds_only_samples(path),
-        "rebase-merge" if found.is_dir() => git::is_plain_rebase(path),
-        "sequencer" if found.is_dir() => git::is_plain_sequence(path),
+        "rebase-merge" | "sequencer" => git::is_plain_state(path),
         "config" | "config.worktree" if found.is_file() => git::read_small(path, MAX_CONFIG)
             .is_ok_and(|text| git::is_plain(&git::parse(&text), parent, trees)),
+        ".gitmodules" if found.is_file() => {
+            git::read_small(path, MAX_CONFIG).is_ok_and(|text| git::is_plain_modules(&git::parse(&text)))
+        }
         "commondir" if found.is_file() => is_worktree_of_repository(parent),
         "gitdir" if found.is_file() => names_a_worktree(path, parent, trees),
         ".git" if found.is_file() => leads_to_repository(path, trees),

@@ -10,6 +10,6 @@ mod state;
 
 pub(crate) use config::parse;
 pub(crate) use folder::{Folder, common_folder, git_file_target, is_repository_at, is_same_name, read_small};
-pub(crate) use plain::{is_inside, is_plain};
+pub(crate) use plain::{is_inside, is_plain, is_plain_modules};
 pub(crate) use pointer::{Pointers, Target, trace};
-pub(crate) use state::{is_plain_rebase, is_plain_sequence};
+pub(crate) use state::is_plain_state;

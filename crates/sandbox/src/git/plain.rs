@@ -59,6 +59,23 @@ pub(crate) fn is_plain(config: &Config, repository: &Path, trees: &[PathBuf]) ->
         })
 }
 
+/// Tells whether a `.gitmodules` names only where submodules come from and where they are put, as `git submodule add` writes it.
+pub(crate) fn is_plain_modules(config: &Config) -> bool {
+    config.is_regular
+        && config.settings.iter().all(|setting| {
+            let value = setting.value.as_deref().and_then(|value| std::str::from_utf8(value).ok());
+            let Some(value) = value.filter(|value| !value.contains(char::is_control)) else { return false };
+            let is_below = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
+            match (setting.section(), setting.part().is_some(), setting.key()) {
+                (b"submodule", true, b"path") => !value.starts_with('-') && is_below(Path::new(value)),
+                (b"submodule", true, b"url") => is_plain_address(value),
+                (b"submodule", true, b"branch") => !value.starts_with('-'),
+                (b"submodule", true, b"shallow") => is_boolean(value),
+                _ => false,
+            }
+        })
+}
+
 fn is_boolean(value: &str) -> bool {
     ["true", "false", "yes", "no", "on", "off", "1", "0", ""]
         .iter()
@@ -107,6 +124,22 @@ fn is_secure_shell(address: &str) -> bool {
 mod tests {
     use super::super::config::parse;
     use super::*;
+
+    #[test]
+    fn modules_are_plain_when_they_only_say_where() {
+        let is_plain = |text: &str| is_plain_modules(&parse(text.as_bytes()));
+        assert!(is_plain("[submodule \"dep\"]\n\tpath = lib/dep\n\turl = ../dep\n\tbranch = main\n"));
+        for hostile in [
+            "[submodule \"x\"]\n\tupdate = !sh\n",
+            "[submodule \"x\"]\n\tpath = ../x\n",
+            "[submodule \"x\"]\n\tpath = -x\n",
+            "[submodule \"x\"]\n\turl = ext::sh\n",
+            "[core]\n\tbare = true\n",
+            "evil",
+        ] {
+            assert!(!is_plain(hostile), "{hostile}");
+        }
+    }
 
     #[test]
     fn what_git_writes_is_plain_and_nothing_else_is() {

@@ -13,8 +13,18 @@ const COMMANDS: &[&[u8]] = &[
     b"b", b"noop", b"revert",
 ];
 
+/// Tells whether this is the state of something that git goes on with, and going on starts nothing that it names.
+pub(crate) fn is_plain_state(folder: &Path) -> bool {
+    let is_folder = || folder.symlink_metadata().is_ok_and(|found| found.is_dir());
+    match folder.file_name().and_then(|name| name.to_str()) {
+        Some("rebase-merge") => is_folder() && is_plain_rebase(folder),
+        Some("sequencer") => is_folder() && is_plain_sequence(folder),
+        _ => false,
+    }
+}
+
 /// Tells whether going on with this rebase starts nothing that it names.
-pub(crate) fn is_plain_rebase(folder: &Path) -> bool {
+fn is_plain_rebase(folder: &Path) -> bool {
     // A strategy is a program, and options of signing are arguments of one.
     let is_absent = |name: &str| is_gone(&folder.join(name));
     ["git-rebase-todo", "done"].iter().all(|name| is_plain_list(&folder.join(name)))
@@ -23,7 +33,7 @@ pub(crate) fn is_plain_rebase(folder: &Path) -> bool {
 }
 
 /// Tells whether going on with these picks starts nothing that they name.
-pub(crate) fn is_plain_sequence(folder: &Path) -> bool {
+fn is_plain_sequence(folder: &Path) -> bool {
     is_plain_list(&folder.join("todo")) && is_gone(&folder.join("opts")) && holds_only_files(folder)
 }
 

@@ -119,14 +119,14 @@ fn pointers_of_worktrees_and_submodules_are_protected() {
     scene.lay(&[
         (".git/modules/a/b/c/d/e/config", ""),
         (".git/modules/a/b/c/d/e/hooks/x", ""),
-        (".git/rebase-merge/git-rebase-todo", ""),
+        (".git/rebase-merge/git-rebase-todo", "exec x\n"),
     ]);
     scene.lay(&[
         ("bare/HEAD", ""),
         ("bare/objects/x", ""),
         ("bare/refs/x", ""),
         ("bare/info/attributes", ""),
-        ("bare/sequencer/todo", ""),
+        ("bare/sequencer/todo", "exec x\n"),
     ]);
     let protected = scene.protected();
     for path in [
@@ -153,6 +153,19 @@ fn pointers_of_worktrees_and_submodules_are_protected() {
         moved,
         [".git/config.worktree", ".git/modules/n/config", ".git/sequencer", ".git/worktrees/n/commondir"]
     );
+}
+
+#[test]
+fn a_rebase_goes_on_as_long_as_it_starts_nothing() {
+    let scene = Scene::new(REPOSITORY);
+    scene.lay(&[(".git/rebase-merge/git-rebase-todo", "pick 12 x\n")]);
+    assert!(!scene.protected().iter().any(|path| path.contains("rebase")));
+    assert_eq!(
+        scene.run(|scene| scene.lay(&[(".git/rebase-merge/git-rebase-todo", "pick 13 y\n")])),
+        [""; 0]
+    );
+    let moved = scene.run(|scene| scene.lay(&[(".git/rebase-merge/git-rebase-todo", "exec x\n")]));
+    assert_eq!(moved, [".git/rebase-merge"]);
 }
 
 #[test]

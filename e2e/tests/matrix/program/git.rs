@@ -102,7 +102,7 @@ fn ordinary_work(work: &Work<'_>) -> Result<(), String> {
     let git = |folder: &str, words: &[&str]| {
         let all: Vec<&str> = ["git", "-C", folder].iter().chain(&AS).chain(words).copied().collect();
         let ended = work.run(&flags, &all);
-        if ended.stderr.contains("was moved to") && !ended.stderr.contains(".gitmodules") {
+        if ended.stderr.contains("was moved to") {
             return Err(format!("{words:?}: {}", ended.stderr));
         }
         ended.must(0, "").map_err(|why| format!("{words:?}: {why}"))

@@ -159,7 +159,8 @@ impl<'a> Walk<'a> {
         let mut linked = Vec::new();
         for (name, kind) in listed {
             self.path.push(OsStr::from_bytes(name.as_bytes()));
-            let in_git = git.protects(OsStr::from_bytes(name.to_bytes()));
+            // A rebase that starts nothing may go on, and is judged again afterwards.
+            let in_git = git.protects(OsStr::from_bytes(name.to_bytes())) && !git::is_plain_state(&self.path);
             let looked = match treatment(&self.path, kind, in_git, self.writable, self.named) {
                 Some(treatment) => {
                     self.add(&folder, &name, treatment, found)?;
