@@ -121,7 +121,7 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
     if args.print_plan {
         for one in &plan.recovered {
             let _told = writeln!(
-                std::io::stderr().lock(),
+                crate::print::errors(),
                 "ringfence: a run that was killed left `{}`; it was moved to `{}`",
                 shown_path(&one.found),
                 shown_path(&one.moved)
@@ -131,7 +131,7 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
         return Ok(Ran::Own(Exit::Done));
     }
     if let Some(sentence) = shared_files(&plan).filter(|_| !args.json) {
-        let _told = writeln!(std::io::stderr().lock(), "ringfence: {sentence}");
+        let _told = writeln!(crate::print::errors(), "ringfence: {sentence}");
     }
     if let Some(runtime) = &runtime {
         runtimes::sweep(args.engine.as_deref(), runtime.handle());
