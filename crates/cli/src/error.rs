@@ -182,6 +182,9 @@ fn sqlite_hint(error: &SqliteError) -> Option<&'static str> {
             Some("look who may read it and its folder, or name a store of your own with --store STORE")
         }
         SqliteError::Corrupt { .. } => Some("look with `ringfence store check`, and go back to a backup"),
+        SqliteError::Diverged { .. } => {
+            Some("see what differs with `ringfence audit verify --trust KEY`, and go back to a backup")
+        }
         _ => None,
     }
 }

@@ -25,6 +25,9 @@ pub(crate) const fn hint(error: &DatabaseError) -> Option<&'static str> {
     let DatabaseError::Postgres(error) = error else { return None };
     match error {
         PostgresError::Address { .. } => Some("write it as `postgres://user@host/database`"),
+        PostgresError::Diverged { .. } => {
+            Some("see what differs with `ringfence audit verify --trust KEY`, and go back to a backup")
+        }
         PostgresError::Login { .. } => Some("look at the user, the password and the name of the database"),
         PostgresError::Lost { .. } | PostgresError::Timeout { .. } => {
             Some("look whether the database runs, and at the host and port of its address")

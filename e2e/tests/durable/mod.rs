@@ -11,3 +11,4 @@ mod payer;
 mod postgres;
 mod rival;
 mod server;
+mod stack;

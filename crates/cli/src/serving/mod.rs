@@ -31,6 +31,9 @@ pub(crate) use watch::Watch;
 use self::open::open;
 pub(crate) use starter::Fenced;
 
+/// The stack of a thread. Memory is taken only as far as it is used; a test holds the use to half of it.
+const STACK: usize = 4 << 20;
+
 static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 
 /// Says whether this process lets clients in, or has.
@@ -86,7 +89,7 @@ fn small_runtime() -> Result<Runtime, CommandError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(2)
-        .thread_stack_size(512 << 10)
+        .thread_stack_size(STACK)
         .build()
         .map_err(CommandError::Start)
 }
@@ -97,7 +100,7 @@ fn large_runtime() -> Result<Runtime, CommandError> {
         .worker_threads(2)
         .enable_all()
         .max_blocking_threads(4)
-        .thread_stack_size(512 << 10)
+        .thread_stack_size(STACK)
         .build()
         .map_err(CommandError::Start)
 }

@@ -233,6 +233,9 @@ pub enum OutputError {
     /// The cleaned output has another digest.
     #[error("the cleaned output is not the one that was recorded")]
     Clean,
+    /// The cleaned output is not kept any more.
+    #[error("the cleaned output that was recorded is gone")]
+    Gone,
     /// The raw output has another digest.
     #[error("the raw output is not the one that was recorded")]
     Raw,
@@ -245,7 +248,7 @@ impl OutputError {
     /// Returns the stable code.
     pub const fn code(&self) -> Code {
         match self {
-            Self::Clean | Self::Raw | Self::Record(_) => Code::InputInvalid,
+            Self::Clean | Self::Gone | Self::Raw | Self::Record(_) => Code::InputInvalid,
         }
     }
 }

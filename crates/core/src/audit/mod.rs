@@ -33,6 +33,7 @@ mod progress;
 mod proof;
 mod proof_file;
 mod step;
+mod succession;
 mod tree;
 mod verify;
 
@@ -50,5 +51,6 @@ pub use progress::Progress;
 pub use proof::{ConsistencyProof, InclusionProof};
 pub use proof_file::{ProofFile, Proven};
 pub use step::{ApprovalStep, ApproverChange, ConsoleStep, KeySettlement, PolicyChange, ServerStep};
+pub use succession::Succession;
 pub use tree::{Frontier, MAX_SIZE, Node, NodeId};
 pub use verify::{StoredRecord, Verification, verify_log};

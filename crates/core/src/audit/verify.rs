@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 
 use super::checkpoint::{Checkpoint, TrustedLog};
 use super::column::Columns;
+use super::error::OutputError;
 use super::finding::{Finding, Promise, Verified};
 use super::hash::Hash;
 use super::ledger::Ledger;
 use super::note::Note;
-use super::output::check_outputs;
+use super::output::{OutputDigests, check_outputs};
 use super::tree::{Frontier, MAX_SIZE, Node};
 
 /// One record as it is stored.
@@ -115,7 +116,8 @@ pub struct Verification<'a> {
 }
 
 impl<'a> Verification<'a> {
-    /// Starts before the first record. `tail` is how many records at the end may be without a signed checkpoint.
+    /// Starts before the first record. `tail` is how many records at the end may be without a signed checkpoint; only `u64::MAX`
+    /// lets a log with records have none at all.
     pub const fn new(log: &'a TrustedLog, tail: u64) -> Self {
         Self {
             log,
@@ -264,6 +266,11 @@ impl<'a> Verification<'a> {
     pub fn outputs(&mut self, index: u64, record: &[u8], raw: Option<&[u8]>, clean: Option<&[u8]>) {
         if let Err(why) = check_outputs(record, raw, clean) {
             self.ledger.enter(Finding::Swapped { index, why });
+            return;
+        }
+        // A raw output is kept for as long as its owner likes; what the model saw belongs to the record.
+        if clean.is_none() && OutputDigests::read(record).is_ok_and(|digests| digests.clean.is_some()) {
+            self.ledger.enter(Finding::Swapped { index, why: OutputError::Gone });
         }
     }
 
@@ -275,7 +282,9 @@ impl<'a> Verification<'a> {
         {
             self.ledger.enter(Finding::Truncated { records: self.seen, promised, by });
         }
-        if self.seen.saturating_sub(self.covered) > self.tail {
+        // Whoever removes every checkpoint must not pass for a log that has none yet.
+        let is_unsigned = self.covered == 0 && self.seen > 0 && self.tail < u64::MAX;
+        if is_unsigned || self.seen.saturating_sub(self.covered) > self.tail {
             self.ledger.enter(Finding::Uncovered { first: self.covered, last: self.seen - 1 });
         }
         let (findings, left_out) = self.ledger.close();

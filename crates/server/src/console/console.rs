@@ -18,14 +18,16 @@ use super::enter::enter;
 use super::front::Front;
 use super::live::Feed;
 use super::{api, page};
-use crate::http::{EdgeError, Guard, Listener, Rate, acceptor};
+use crate::http::{Bounds, EdgeError, Guard, Listener, Rate, acceptor};
 
-/// How many connections there may be; further ones wait.
+/// How many connections there may be. Beyond that a new one takes the place of one of nobody who is logged in.
 const CONNECTIONS: usize = 512;
 /// How many of them may be streams, so that there are always places to decide.
 const STREAMS: usize = 128;
 /// How long a handshake, the head of a request and the time between two requests of a connection may take.
 const HEADER: Duration = Duration::from_secs(20);
+/// How long a browser may take nothing of what is sent to it.
+const WRITE: Duration = Duration::from_secs(30);
 /// How often a peer may try to log in, in a minute.
 const LOGINS: u32 = 20;
 
@@ -60,7 +62,10 @@ impl Console {
         }
         let tls = tls.as_ref().map(acceptor).transpose()?;
         let secure = tls.is_some();
-        let listener = Listener::bind(address, tls, CONNECTIONS, HEADER).await?;
+        let listener = {
+            let bounds = Bounds { connections: CONNECTIONS, header_timeout: HEADER, write_timeout: WRITE };
+            Listener::bind(address, tls, bounds).await?
+        };
         let guard = Guard::new(listener.address(), &hosts)?;
         let host = hosts.into_iter().next();
         let ConsoleParts { store, desk, live, access } = parts;

@@ -58,7 +58,8 @@ pub struct EdgeLimits {
     pub sessions_per_agent: usize,
     /// How many messages one agent may send in a minute, all at once or spread.
     pub requests_per_minute: u32,
-    /// How many connections there may be; further ones wait.
+    /// How many connections there may be. Beyond that a new one takes the place of one that has shown no token, and waits where
+    /// there is none; one agent keeps at most a quarter of them.
     pub connections: usize,
     /// How many requests of one session may be under way.
     pub in_flight: usize,
@@ -66,6 +67,8 @@ pub struct EdgeLimits {
     pub idle: Duration,
     /// How long a TLS handshake, the head of a request, and the time between two requests of a connection may take.
     pub header_timeout: Duration,
+    /// How long the other end may take nothing of what is sent to it.
+    pub write_timeout: Duration,
     /// How long nothing is sent before a comment shows that the stream is alive.
     pub keep_alive: Duration,
 }
@@ -82,6 +85,7 @@ impl Default for EdgeLimits {
             in_flight: 64,
             idle: Duration::from_secs(600),
             header_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(15),
         }
     }

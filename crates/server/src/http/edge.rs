@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use super::config::{AgentToken, EdgeConfig, EdgeLimits};
 use super::error::EdgeError;
 use super::guard::Guard;
-use super::listener::Listener;
+use super::listener::{Bounds, Listener};
 use super::route::{Front, House, router};
 use super::table::Table;
 use super::tls;
@@ -46,7 +46,9 @@ impl Edge {
     ) -> Result<Self, EdgeError> {
         let tls = permit(address, &config)?;
         let EdgeConfig { agents, anonymous, hosts, limits, .. } = config;
-        let listener = Listener::bind(address, tls, limits.connections, limits.header_timeout).await?;
+        let EdgeLimits { connections, header_timeout, write_timeout, .. } = limits;
+        let bounds = Bounds { connections, header_timeout, write_timeout };
+        let listener = Listener::bind(address, tls, bounds).await?;
         let guard = Guard::new(listener.address(), &hosts)?;
         let agents = if anonymous { vec![anybody()] } else { agents };
         let table = Table::new(door, agents.iter().map(|one| one.agent.clone()).collect(), limits);
@@ -114,6 +116,7 @@ fn check(limits: &EdgeLimits) -> Result<(), EdgeError> {
         ("idle",                !limits.idle.is_zero()),
         ("header_timeout",      !limits.header_timeout.is_zero()),
         ("body_timeout",        !limits.body_timeout.is_zero()),
+        ("write_timeout",       !limits.write_timeout.is_zero()),
         ("keep_alive",          !limits.keep_alive.is_zero()),
     ];
     match all.into_iter().find(|(_, fits)| !fits) {

@@ -13,12 +13,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::crowd::{Crowd, Place};
 use super::error::EdgeError;
+use super::patient::Patient;
 use super::route::Peer;
 use super::table::CLOSING;
 
@@ -36,8 +37,18 @@ pub(crate) struct Listener {
     socket: TcpListener,
     address: SocketAddr,
     tls: Option<TlsAcceptor>,
-    connections: usize,
-    header_timeout: Duration,
+    bounds: Bounds,
+}
+
+/// How many connections there may be, and how long they may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// How many there may be. Beyond that a new one takes the place of an old one that has not shown who it is, or waits.
+    pub(crate) connections: usize,
+    /// How long a handshake, the head of a request and the time between two requests may take.
+    pub(crate) header_timeout: Duration,
+    /// How long the other end may take nothing of what is sent.
+    pub(crate) write_timeout: Duration,
 }
 
 impl Listener {
@@ -45,13 +56,12 @@ impl Listener {
     pub(crate) async fn bind(
         address: SocketAddr,
         tls: Option<TlsAcceptor>,
-        connections: usize,
-        header_timeout: Duration,
+        bounds: Bounds,
     ) -> Result<Self, EdgeError> {
         let taken = |source| EdgeError::Bind { address, source };
         let socket = TcpListener::bind(address).await.map_err(taken)?;
         let address = socket.local_addr().map_err(taken)?;
-        Ok(Self { socket, address, tls, connections, header_timeout })
+        Ok(Self { socket, address, tls, bounds })
     }
 
     /// Returns the address that is listened on.
@@ -67,24 +77,23 @@ impl Listener {
         until: impl Future<Output = ()>,
         closing: impl Future<Output = ()>,
     ) -> Result<(), EdgeError> {
-        let Self { socket, tls, header_timeout, .. } = self;
+        let Self { socket, tls, bounds, .. } = self;
         let stop = CancellationToken::new();
         let kill = CancellationToken::new();
         // Whoever drops this instead of stopping it leaves no connection behind.
         let _ended = kill.clone().drop_guard();
         let connections = TaskTracker::new();
-        let places = Arc::new(Semaphore::new(self.connections));
+        let crowd = Crowd::new(bounds.connections);
         let accepting = async {
             let mut failures = 0;
             loop {
-                // Further connections wait in the queue of the system.
-                let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
                 match socket.accept().await {
                     Ok((stream, peer)) => {
                         failures = 0;
                         let router = router.clone();
-                        let connection =
-                            Connection { router, peer, header_timeout, stop: stop.clone(), place };
+                        // Further connections wait in the queue of the system.
+                        let place = crowd.enter(peer).await;
+                        let connection = Connection { router, peer, bounds, stop: stop.clone(), place };
                         connections.spawn(
                             kill.clone().run_until_cancelled_owned(connection.serve(stream, tls.clone())),
                         );
@@ -117,17 +126,27 @@ impl Listener {
 struct Connection {
     router: Router,
     peer: SocketAddr,
-    header_timeout: Duration,
+    bounds: Bounds,
     stop: CancellationToken,
-    place: OwnedSemaphorePermit,
+    place: Arc<Place>,
 }
 
 impl Connection {
+    /// Serves a connection until it ends or its place is given to another.
     async fn serve(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
+        let (place, peer) = (Arc::clone(&self.place), self.peer);
+        tokio::select! {
+            () = self.served(stream, tls) => {}
+            () = place.is_lost() => tracing::debug!(%peer, "a connection made room for another"),
+        }
+    }
+
+    async fn served(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
         let _fast = stream.set_nodelay(true);
+        let stream = Patient::new(stream, self.bounds.write_timeout);
         match tls {
             None => self.speak(stream).await,
-            Some(tls) => match tokio::time::timeout(self.header_timeout, tls.accept(stream)).await {
+            Some(tls) => match tokio::time::timeout(self.bounds.header_timeout, tls.accept(stream)).await {
                 Ok(Ok(stream)) => self.speak(stream).await,
                 Ok(Err(error)) => tracing::debug!(peer = %self.peer, %error, "a handshake failed"),
                 Err(_) => tracing::debug!(peer = %self.peer, "a handshake took too long"),
@@ -136,15 +155,16 @@ impl Connection {
     }
 
     async fn speak(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
-        let Self { router, peer, header_timeout, stop, place } = self;
+        let Self { router, peer, bounds, stop, place } = self;
         let router = TowerToHyperService::new(router.into_service::<Incoming>());
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(Peer(peer.ip()));
+            request.extensions_mut().insert(Arc::clone(&place));
             router.call(request)
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(header_timeout)
+            .header_read_timeout(bounds.header_timeout)
             .max_buf_size(HEAD)
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
@@ -158,6 +178,5 @@ impl Connection {
         if let Err(error) = ended {
             tracing::debug!(%peer, %error, "a connection broke");
         }
-        drop(place);
     }
 }

@@ -25,6 +25,16 @@ pub enum PostgresError {
         /// The database and its host.
         place: Arc<str>,
     },
+    /// The log is not the one that was signed.
+    #[error(
+        "the log in {place} does not begin with the {signed} records of the newest checkpoint that is kept beside it, so nothing is signed"
+    )]
+    Diverged {
+        /// The database and its host.
+        place: Arc<str>,
+        /// How many records were signed.
+        signed: u64,
+    },
     /// Other transactions were in the way each time.
     #[error("the database {place} is busy: {why}")]
     Contended {
@@ -137,6 +147,7 @@ impl PostgresError {
             | Self::Contended { .. }
             | Self::Corrupt { .. }
             | Self::Database { .. }
+            | Self::Diverged { .. }
             | Self::Login { .. }
             | Self::Lost { .. }
             | Self::Timeout { .. }

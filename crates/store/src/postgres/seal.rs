@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use ringfence::audit::{Checkpoint, InclusionProof, Note, ProofError, ProofFile, SignerKey, TrustedLog};
+use ringfence::audit::{
+    Checkpoint, Frontier, InclusionProof, Note, ProofError, ProofFile, SignerKey, Succession, TrustedLog,
+};
 
 use super::PostgresStore;
 use super::audit::get;
@@ -18,15 +20,30 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// The origin is not one line, or the database cannot be written.
+    /// The origin is not one line, the log does not begin with what the key signed last, or the database cannot be written.
     pub async fn sign(&self, key: &SignerKey, origin: &str) -> Result<Note, PostgresError> {
         let Done::Frontier(frontier) = self.writer().change(Change::Frontier).await? else {
             return Err(PostgresError::Closed { place: Arc::clone(self.place()) });
         };
+        self.succeed(key, origin, &frontier).await?;
         let note = Checkpoint::new(origin, &frontier)?.sign(key)?;
         let kept = Change::Checkpoint { size: frontier.size(), note: note.to_string() };
         self.writer().change(kept).await?;
         Ok(note)
+    }
+
+    /// Checks that the log begins with what this key signed of it last.
+    async fn succeed(&self, key: &SignerKey, origin: &str, frontier: &Frontier) -> Result<(), PostgresError> {
+        let log = TrustedLog::new(origin, [key.verifier().clone()])?;
+        let kept = self.checkpoints().await?;
+        let succession = Succession::of(&log, kept.iter().map(|(_, note)| note));
+        let diverged =
+            |_| PostgresError::Diverged { place: Arc::clone(self.place()), signed: succession.signed() };
+        let needed = &succession.needed(frontier.size()).map_err(diverged)?;
+        // A node that is there never changes, so that it need not be one state that is seen.
+        let read = |session: Arc<Session>| async move { log::nodes(&session, needed).await };
+        let nodes = self.readers().read(read).await?;
+        succession.prove(frontier, |id| nodes.get(&id).copied()).map_err(diverged)
     }
 
     /// Returns the kept checkpoints with the sizes they are filed under, smallest first. Nobody has verified them.

@@ -267,14 +267,15 @@ impl<'a> Batch<'a> {
         let all = join3(written, client.query_one(&apply, &applied), client.batch_execute("COMMIT"));
 
         let mut refused = false;
-        let answer = session.wait(async {
+        // Boxed: what waits for seven statements at once is large, and every caller would hold it on its stack.
+        let answer = session.wait(Box::pin(async {
             let ((entries, nodes, checkpoints, frontier), row, committed) = all.await;
             for done in [entries, nodes, checkpoints, frontier].into_iter().flatten() {
                 done.inspect_err(|error| refused = is_refusal(error))?;
             }
             let row = row.inspect_err(|error| refused = is_refusal(error))?;
             committed.map(|()| row)
-        });
+        }));
         match answer.await {
             Ok(row) => Ok(row),
             // A statement that was refused takes its whole transaction with it, and nothing else is certain.

@@ -174,9 +174,7 @@ fn record(
         verification.unlisted(index);
     }
     let (raw, clean): (Option<&[u8]>, Option<&[u8]>) = (get(session, row, 3)?, get(session, row, 4)?);
-    if raw.is_some() || clean.is_some() {
-        verification.outputs(index, record, raw, clean);
-    }
+    verification.outputs(index, record, raw, clean);
     Ok(())
 }
 

@@ -41,6 +41,14 @@ pub enum SqliteError {
         /// What it says.
         why: String,
     },
+    /// The log is not the one that was signed.
+    #[error("the log in `{}` does not begin with the {signed} records of the newest checkpoint that is kept beside it, so nothing is signed", path.display())]
+    Diverged {
+        /// The file.
+        path: PathBuf,
+        /// How many records were signed.
+        signed: u64,
+    },
     /// An entry cannot be kept.
     #[error("the entry cannot be kept: {why}")]
     Entry {
@@ -133,6 +141,7 @@ impl SqliteError {
             Self::Busy { .. }
             | Self::Closed { .. }
             | Self::Corrupt { .. }
+            | Self::Diverged { .. }
             | Self::Database { .. }
             | Self::File { .. }
             | Self::Locked { .. }

@@ -1,8 +1,10 @@
 //! Checkpoints and proofs.
 //!
-//! INVARIANT: only a log that goes on from where this process last knew it is signed.
+//! INVARIANT: only a log that goes on from where this process last knew it, and from what was signed of it last, is signed.
 
-use ringfence::audit::{Checkpoint, InclusionProof, Note, ProofError, ProofFile, SignerKey, TrustedLog};
+use ringfence::audit::{
+    Checkpoint, Frontier, InclusionProof, Note, ProofError, ProofFile, SignerKey, Succession, TrustedLog,
+};
 
 use super::SqliteStore;
 use super::error::SqliteError;
@@ -13,13 +15,34 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// The origin is not one line, or the database cannot be written.
+    /// The origin is not one line, the log does not begin with what the key signed last, or the database cannot be written.
     pub fn sign(&self, key: &SignerKey, origin: &str) -> Result<Note, SqliteError> {
         let writer = self.writer()?;
         let frontier = writer.transact_now(|turn| turn.frontier())?;
+        self.succeed(key, origin, &frontier)?;
         let note = Checkpoint::new(origin, &frontier)?.sign(key)?;
         writer.transact_now(log::keeping_checkpoint(frontier.size(), &note))?;
         Ok(note)
+    }
+
+    /// Checks that the log begins with what this key signed of it last.
+    fn succeed(&self, key: &SignerKey, origin: &str, frontier: &Frontier) -> Result<(), SqliteError> {
+        let log = TrustedLog::new(origin, [key.verifier().clone()])?;
+        let kept = self.checkpoints()?;
+        let succession = Succession::of(&log, kept.iter().map(|(_, note)| note));
+        let proven = self.0.readers.snapshot(|snapshot| {
+            let mut broken = None;
+            let proven = succession.prove(frontier, |id| {
+                log::node(snapshot, id).unwrap_or_else(|error| {
+                    broken = Some(self.failed(&error));
+                    None
+                })
+            });
+            broken.map_or(Ok(proven), Err)
+        })?;
+        let diverged =
+            |_| SqliteError::Diverged { path: self.path().to_path_buf(), signed: succession.signed() };
+        proven.map_err(diverged)
     }
 
     /// Returns the kept checkpoints with the sizes they are filed under, smallest first. Nobody has verified them.

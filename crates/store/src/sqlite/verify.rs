@@ -124,9 +124,7 @@ fn record(
         verification.unlisted(index);
     }
     let (raw, clean) = (bytes(entry, 3)?, bytes(entry, 4)?);
-    if raw.is_some() || clean.is_some() {
-        verification.outputs(index, record, raw, clean);
-    }
+    verification.outputs(index, record, raw, clean);
     Ok(())
 }
 

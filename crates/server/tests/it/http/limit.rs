@@ -186,20 +186,63 @@ async fn a_head_that_is_too_large_is_refused() {
     house.stop().await;
 }
 
+/// Connections of agents are never ended for others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_beyond_the_limit_wait() {
+async fn connections_beyond_those_of_agents_wait() {
     // Only what the test drops makes room: no connection is let go because it is silent.
     let limits = EdgeLimits { connections: 2, header_timeout: HOUR, ..EdgeLimits::default() };
     let house = House::with(limits).await;
-    let client = house.client(ALICE);
-    let (one, _two) = (client.connect().await, client.connect().await);
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    let mut third = client.start("GET", "/healthz", "").await;
+    let mut kept = Vec::new();
+    for name in [ALICE, BOB] {
+        let client = house.client(name);
+        let mut stream = client.start("GET", "/nothing", "").await;
+        let mut byte = [0];
+        tokio::time::timeout(PATIENCE, stream.read_exact(&mut byte)).await.unwrap().unwrap();
+        kept.push(stream);
+    }
+    let mut third = house.client(ALICE).start("GET", "/healthz", "").await;
     let mut byte = [0];
     let early = tokio::time::timeout(Duration::from_millis(300), third.read(&mut byte)).await;
     assert!(early.is_err(), "it has to wait");
-    drop(one);
+    drop(kept);
     let read = tokio::time::timeout(PATIENCE, third.read(&mut byte)).await.unwrap().unwrap();
     assert_eq!((read, byte), (1, *b"H"));
+    house.stop().await;
+}
+
+/// Strangers that send and never read, more of them than there are places.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_that_never_read_keep_nobody_out() {
+    let limits =
+        EdgeLimits { connections: 32, header_timeout: HOUR, write_timeout: HOUR, ..EdgeLimits::default() };
+    let house = House::with(limits).await;
+    let stranger = house.client("nobody");
+    let flood = stranger.text("GET", "/healthz", "").repeat(2000);
+    let mut strangers = Vec::new();
+    for _ in 0..128 {
+        let mut stream = stranger.connect().await;
+        // It stops taking more when nobody reads its answers.
+        let _full = tokio::time::timeout(Duration::from_millis(20), stream.write_all(flood.as_bytes())).await;
+        strangers.push(stream);
+        if strangers.len() % 16 == 0 {
+            let reply = tokio::time::timeout(PATIENCE, house.client(ALICE).send("GET", "/nothing", "")).await;
+            assert_eq!(reply.unwrap().status, 404, "after {}", strangers.len());
+        }
+    }
+    house.stop().await;
+}
+
+/// An agent that does not read is let go too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_never_reads_is_let_go() {
+    let short = Duration::from_millis(300);
+    let limits = EdgeLimits { header_timeout: HOUR, write_timeout: short, ..EdgeLimits::default() };
+    let house = House::with(limits).await;
+    let client = house.client(ALICE);
+    let mut stream = client.connect().await;
+    let flood = client.text("GET", "/nothing", "").repeat(500);
+    let ended =
+        tokio::time::timeout(PATIENCE, async { while stream.write_all(flood.as_bytes()).await.is_ok() {} });
+    assert!(ended.await.is_ok(), "the connection ends though it has a token");
     house.stop().await;
 }

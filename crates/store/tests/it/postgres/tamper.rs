@@ -37,6 +37,7 @@ async fn finds_every_change() {
         ("UPDATE entry SET raw = clean, clean = raw WHERE position = 1",      Some("swapped")),
         ("UPDATE entry SET clean = '\"x\"' WHERE position = 1",               Some("swapped")),
         ("UPDATE entry SET clean = '\"x\"' WHERE position = 4",               Some("swapped")),
+        ("UPDATE entry SET clean = NULL",                                     Some("swapped")),
         (SWAP,                                                                Some("forked")),
         (rehash,                                                              Some("forked")),
         ("UPDATE entry SET position = -5 WHERE position = 3",                 Some("missing")),
@@ -80,6 +81,22 @@ async fn names_the_records_of_what_was_changed_once() {
         let found: Vec<_> = verified.findings.iter().map(ToString::to_string).collect();
         assert_eq!(found, [sentence], "{sql}");
     }
+}
+
+#[tokio::test]
+async fn a_rewritten_log_is_not_signed() {
+    let bench = Bench::new().await;
+    let store = bench.open().await;
+    append(&store, "run", 0..6).await;
+    store.sign(&key(), ORIGIN).await.unwrap();
+    append(&store, "run", 6..9).await;
+    store.sign(&key(), ORIGIN).await.unwrap();
+    drop(store);
+    bench.sql("DELETE FROM entry; DELETE FROM node; UPDATE frontier SET bytes = '\\x0000000000000000'").await;
+    let store = bench.open().await;
+    append(&store, "other", 0..12).await;
+    let error = store.sign(&key(), ORIGIN).await.unwrap_err();
+    assert!(matches!(error, crate::PostgresError::Diverged { signed: 9, .. }), "{error}");
 }
 
 #[tokio::test]

@@ -55,6 +55,7 @@ async fn finds_every_change() {
         ("UPDATE entry SET raw = clean, clean = raw WHERE position = 1",      Some("swapped")),
         ("UPDATE entry SET clean = '\"x\"' WHERE position = 1",               Some("swapped")),
         ("UPDATE entry SET clean = '\"x\"' WHERE position = 4",               Some("swapped")),
+        ("UPDATE entry SET clean = NULL",                                     Some("swapped")),
         (SWAP,                                                                Some("forked")),
         (rehash,                                                              Some("forked")),
         ("UPDATE entry SET position = -5 WHERE position = 3",                 Some("missing")),
@@ -116,6 +117,30 @@ async fn a_cut_that_hides_its_traces_shows_against_a_checkpoint_kept_elsewhere()
     assert!(words(&bench, 0).is_empty());
     let verified = bench.read().verify(&log(), 0, Some(&kept), &Progress::default()).unwrap();
     assert_eq!(verified.findings[0].word(), "truncated");
+}
+
+#[tokio::test]
+async fn a_rewritten_log_is_not_signed() {
+    for (size, run) in [(3, "run"), (6, "other"), (9, "other"), (3, "other")] {
+        let (bench, other) = (Bench::new(), Bench::new());
+        let store = bench.open();
+        append(&store, "run", 0..6).await;
+        store.sign(&key(), ORIGIN).unwrap();
+        drop(store);
+        let store = other.open();
+        append(&store, run, 0..size).await;
+        drop(store);
+        // Whoever can write the file puts another log in the place of this one, whose parts fit each other.
+        let mut sql = format!("ATTACH '{}' AS other;", other.path().display());
+        for table in ["entry", "node", "frontier", "span"] {
+            sql.push_str(&format!("DELETE FROM {table}; INSERT INTO {table} SELECT * FROM other.{table};"));
+        }
+        bench.sql(&sql);
+        let store = bench.open();
+        let error = store.sign(&key(), ORIGIN).unwrap_err();
+        assert!(matches!(error, crate::SqliteError::Diverged { signed: 6, .. }), "{size} {run}: {error}");
+        assert_eq!(store.checkpoints().unwrap().len(), 1);
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,149 @@
+//! The gateway as a command: how much of its threads' stacks calls use, on both kinds of store.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::durable::postgres;
+
+const POLICY: &str = r#"
+[personality]
+id = "stack"
+process = { allow = ["echo"] }
+
+[[tool]]
+name = "say"
+description = "Say a word"
+command = ["echo", "{word}"]
+input = { type = "object", properties = { word = { type = "string" } }, required = ["word"] }
+output = { type = "string" }
+capabilities = { process = { allowedBinaries = ["echo"] } }
+"#;
+
+const BEGIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}"#;
+const CALL: &str =
+    r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"say","arguments":{"word":"hello"}}}"#;
+/// Refused before it runs.
+const WRONG: &str =
+    r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"say","arguments":{"other":1}}}"#;
+
+struct Gateway {
+    child: Child,
+    url: String,
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _gone = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+impl Gateway {
+    fn start(folder: &Path, store: &str) -> Self {
+        fs::write(folder.join("ringfence.toml"), POLICY).unwrap();
+        let mut child = Command::new(ringfence_e2e::ringfence())
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--anonymous",
+                "--console",
+                "127.0.0.1:0",
+                "--store",
+                store,
+            ])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stderr = child.stderr.take().unwrap();
+        let (sender, said) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let _nobody = sender.send(line);
+            }
+        });
+        let mut gateway = Self { child, url: String::new() };
+        while gateway.url.is_empty() {
+            let line = said.recv_timeout(Duration::from_secs(120)).expect("it does not say where it listens");
+            if let Some((_, url)) = line.split_once("listening on ") {
+                gateway.url = url.trim().to_owned();
+            }
+        }
+        gateway
+    }
+
+    /// Posts a message; returns head and body of the answer.
+    fn post(&self, message: &str, session: Option<&str>) -> String {
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "-i", "-m", "60", "-H", "content-type: application/json"])
+            .args(["-H", "accept: application/json, text/event-stream", "-d", message])
+            .arg(&self.url);
+        if let Some(session) = session {
+            curl.args(["-H", &format!("mcp-session-id: {session}")]);
+        }
+        let output = curl.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Returns the size of the threads' stacks and the most that was ever used of one, in bytes.
+    fn stacks(&self) -> (u64, u64) {
+        let maps = fs::read_to_string(format!("/proc/{}/smaps", self.child.id())).unwrap();
+        let (mut stack, mut most, mut size, mut guard_end) = (0, 0, 0, 0);
+        let mut is_stack = false;
+        for line in maps.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let range = words.first().and_then(|first| first.split_once('-')).and_then(|(start, end)| {
+                Some((u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?))
+            });
+            match (range, words.as_slice()) {
+                (Some((start, end)), [_, access, ..]) => {
+                    size = end - start;
+                    // Each stack lies above a page that nobody may touch.
+                    is_stack =
+                        access.starts_with("rw") && start == guard_end && words.len() == 5 && size >= 1 << 20;
+                    guard_end = if access.starts_with("---") { end } else { 0 };
+                }
+                (None, ["Rss:", kilobytes, _]) if is_stack => {
+                    stack = stack.max(size);
+                    most = most.max(kilobytes.parse::<u64>().unwrap() << 10);
+                }
+                _ => {}
+            }
+        }
+        (stack, most)
+    }
+}
+
+fn check(store: &str, folder: &Path, name: &str) {
+    let gateway = Gateway::start(folder, store);
+    let begun = gateway.post(BEGIN, None);
+    let session = begun.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    let session = session.unwrap_or_else(|| panic!("{name}: {begun}"));
+    assert!(gateway.post(LIST, Some(session)).contains("\"say\""), "{name}");
+    for _ in 0..20 {
+        let answer = gateway.post(CALL, Some(session));
+        assert!(answer.contains("hello"), "{name}: {answer}");
+        assert!(gateway.post(WRONG, Some(session)).contains("INPUT_INVALID"), "{name}");
+    }
+    let (stack, most) = gateway.stacks();
+    assert!(most > 0, "{name}: no stack was found");
+    assert!(most <= stack / 2, "{name}: {most} of {stack} bytes of a stack were used");
+    println!("{name}: {} of {} KiB of a stack used", most >> 10, stack >> 10);
+}
+
+#[test]
+fn calls_use_at_most_half_of_a_stack() {
+    let folder = tempfile::tempdir().unwrap();
+    check("stack.db", folder.path(), "SQLite");
+    check(&postgres::other_url("stack"), folder.path(), "PostgreSQL");
+}
