@@ -303,3 +303,25 @@ fn a_tree_that_changes_while_it_is_searched_ends_nothing() {
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
+
+/// A folder of settings is read-only, and the keys in it are hidden all the same.
+#[test]
+fn keys_in_protected_folders_are_hidden() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    lay(root, &[".codex/config.toml", ".codex/auth.json", ".vscode/keys/id_rsa", ".vscode/settings.json"]);
+    let found = survey_with_names(root, true, &[], &[]).unwrap().sensitive;
+    let treated: Vec<(String, Treatment)> = found
+        .iter()
+        .map(|one| (one.path.strip_prefix(root).unwrap().display().to_string(), one.treatment))
+        .collect();
+    for (path, treatment) in [
+        (".codex", Treatment::ReadOnly),
+        (".codex/auth.json", Treatment::Hide),
+        (".vscode", Treatment::ReadOnly),
+        (".vscode/keys/id_rsa", Treatment::Hide),
+    ] {
+        assert!(treated.contains(&(path.to_owned(), treatment)), "{path}: {treated:?}");
+    }
+    assert_eq!(treated.len(), 4, "{treated:?}");
+}

@@ -247,7 +247,12 @@ impl<'a> Walk<'a> {
         let own = self.path.clone();
         for (name, kind) in listed {
             self.path.push(OsStr::from_bytes(name.as_bytes()));
+            // A key in a folder of settings is hidden like any other.
+            let own_treatment = super::treatment(&self.path, kind, false, self.writable, self.named);
             match kind {
+                _ if treatment != Treatment::Hide && own_treatment == Some(Treatment::Hide) => {
+                    self.add(&folder, &name, Treatment::Hide, found)?;
+                }
                 Kind::Directory => self.add_inside(&folder, &name, treatment, depth - 1, found)?,
                 Kind::Link => {
                     let all = led_to(&self.path, treatment, self.root, self.reach);
