@@ -76,9 +76,9 @@ pub(crate) const CHECKS: &[Check] = &[
         symlink("../../..", work.path(".venv/lib64")).unwrap();
         let (python, job) = (work.path(".venv/bin/python3"), work.path("job.py"));
         let toolbox = format!(
-            "[personality]\nfs_reach = {{ read = [\"{0}\"], write = [] }}\nprocess = {{ allowedBinaries = [\"{1}\"] }}\n\
-             [[tool]]\nname = \"job\"\ncommand = [\"{1}\", \"{2}\"]\n\
-             capabilities = {{ fs_reach = {{ read = \"from-personality\" }}, process = {{ allowedBinaries = [\"{1}\"] }} }}\n\
+            "[personality]\nid = \"planted\"\nfs_reach = {{ read = [\"{0}\"], write = [] }}\nprocess = {{ allow = [\"{1}\"] }}\n\
+             [[tool]]\nname = \"job\"\ndescription = \"Read what it can\"\ncommand = [\"{1}\", \"{2}\"]\n\
+             capabilities = {{ fs_reach = {{ read = [\"{0}\"] }}, process = {{ allowedBinaries = [\"{1}\"] }} }}\n\
              input = {{ type = \"object\" }}\noutput = true\n",
             work.folder.display(),
             python.display(),

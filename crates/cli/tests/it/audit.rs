@@ -191,6 +191,7 @@ fn raw_outputs_are_forgotten_and_the_log_stays_intact() {
     ");
     let shown = audit(&["show", "1"]);
     assert!(shown.contains("Thursday") && !shown.contains("\\u001b[31m"), "{shown}");
+    audit(&["checkpoint", "--key", "key"]);
     assert!(audit(&["verify", "--trust", &key]).starts_with("intact: 4 records"));
     insta::assert_snapshot!(audit(&["forget-raw", "--older-than", "old"]), @"
     error: invalid value 'old' for '--older-than <TIME>': it is not a length of time such as `90s`, `15m`, `2h` or `30d`

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ringfence_policy::{Direction, Floor, FloorKind};
 
@@ -77,7 +78,8 @@ const OWN_LINKS: &[&str] = &["/dev/fd", "/dev/shm", "/dev/stderr", "/dev/stdin",
 /// The first path that nothing explains.
 pub(super) fn check(plan: &Plan, spec: &Spec, seen: &Seen) -> Result<(), SandboxError> {
     let check = Check::new(plan, spec, seen);
-    for entry in plan.base.iter().chain(&plan.root) {
+    let is_known = was_checked(&plan.base);
+    for entry in plan.base.iter().filter(|_| !is_known).chain(&plan.root) {
         let explained = match entry {
             Entry::Bind { path, access, protected, .. } => check.bind(path, *access, *protected),
             Entry::Link { path, .. } => check.link(path),
@@ -94,6 +96,9 @@ pub(super) fn check(plan: &Plan, spec: &Spec, seen: &Seen) -> Result<(), Sandbox
             return Err(unexplained(entry.path(), "reading or writing it"));
         }
     }
+    if !is_known && check.eyes == Eyes::Open {
+        CHECKED.lock().unwrap_or_else(PoisonError::into_inner).push(plan.base.clone());
+    }
     for rule in &plan.landlock.rules {
         if !check.rule(&rule.path, rule.access) {
             return Err(unexplained(&rule.path, "a rule on it"));
@@ -103,6 +108,13 @@ pub(super) fn check(plan: &Plan, spec: &Spec, seen: &Seen) -> Result<(), Sandbox
         return Err(unexplained(&plan.program, "starting it"));
     }
     Ok(())
+}
+
+/// What every sandbox of this machine holds: the same each time, without and with a terminal, so that it is looked at once.
+static CHECKED: Mutex<Vec<Vec<Entry>>> = Mutex::new(Vec::new());
+
+fn was_checked(base: &[Entry]) -> bool {
+    CHECKED.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == base)
 }
 
 fn unexplained(path: &Path, what: &str) -> SandboxError {
@@ -337,7 +349,7 @@ impl Eyes {
         match self {
             Self::Open => {
                 let new: Vec<&Path> = path.ancestors().take_while(|above| !seen.contains(*above)).collect();
-                let root = std::fs::symlink_metadata("/usr").map_or(0, |usr| usr.uid());
+                let root = owner();
                 let own = rustix::process::geteuid().as_raw();
                 let is_closed = |above: &&Path| {
                     std::fs::symlink_metadata(above).is_ok_and(|found| {
@@ -358,7 +370,7 @@ impl Eyes {
     fn is_own(self, folder: &Path) -> bool {
         match self {
             Self::Open => {
-                let root = std::fs::symlink_metadata("/usr").map_or(0, |usr| usr.uid());
+                let root = owner();
                 std::fs::symlink_metadata(folder).is_ok_and(|found| {
                     let known = [root, rustix::process::geteuid().as_raw()].contains(&found.uid());
                     known && found.is_dir() && found.mode() & 0o002 == 0
@@ -368,6 +380,12 @@ impl Eyes {
             Self::Closed => true,
         }
     }
+}
+
+/// Whoever owns the machine.
+fn owner() -> u32 {
+    static OWNER: OnceLock<u32> = OnceLock::new();
+    *OWNER.get_or_init(|| std::fs::symlink_metadata("/usr").map_or(0, |usr| usr.uid()))
 }
 
 /// The bit that lets this user write what belongs to a group.
