@@ -192,8 +192,10 @@ fn a_folder_that_was_listed_brings_nothing_private() {
     let written = bench.read("two.toml");
     assert!(written.contains("# review: write in ${workspace}/data: it holds `.env`"), "{written}");
     assert!(!written.contains("write = ["), "{written}");
-    bench.ringfence(&[&learn[..], &["--write", "w/data"], &command].concat());
-    let written = bench.read("two.toml");
+    std::fs::remove_file(workspace.join("data/out")).unwrap();
+    let learn = ["--workspace", "w", "learn", "--name", "maker", "--out", "three.toml", "--write", "w/data"];
+    bench.ringfence(&[&learn[..], &command].concat());
+    let written = bench.read("three.toml");
     assert!(written.contains(r#"write = ["${workspace}/data"]"#), "{written}");
 }
 
