@@ -22,7 +22,7 @@ pub use self::recover::{Recovered, recover};
 
 use self::aside::{Moved, move_aside, open_to_owner};
 use crate::error::SandboxError;
-use crate::git::{self, trace};
+use crate::git::{self, Pointers, Target, trace};
 use crate::host::{Kind, Sensitive, Treatment, search, seen};
 use crate::inert::is_inert;
 use crate::plan::Plan;
@@ -92,11 +92,15 @@ impl Search<'_> {
     fn planted(&mut self) -> Vec<Sensitive> {
         let mut found = Vec::new();
         let mut repositories = HashSet::new();
+        let mut git_files = Vec::new();
         for tree in &self.before.trees {
             let mut is_full = false;
             let searched = search(tree, true, &self.before.named, &self.before.trees, &mut |one| {
                 if self.before.knows(&one) || self.settled.contains(&one.path) {
                     return Ok(());
+                }
+                if one.treatment != Treatment::Watch && git::is_named(&one.path, ".git") {
+                    git_files.push(one.path.clone());
                 }
                 if one.treatment == Treatment::Watch {
                     repositories.insert(one.path);
@@ -112,7 +116,9 @@ impl Search<'_> {
                 self.unsearched.insert(tree.clone(), error);
             }
         }
-        for one in self.before.pointed.iter().flat_map(trace).filter(|one| self.before.holds(&one.path)) {
+        let new = self.named_by(&repositories, &git_files);
+        let pointed = self.before.pointed.iter().chain(&new).flat_map(trace);
+        for one in pointed.filter(|one| self.before.holds(&one.path)) {
             let is_named = self.before.named.contains(&one.path);
             let is_settled = is_named || self.before.protects_around(&one.path);
             let one = seen(&one.path, one.kind, Treatment::ReadOnly).filter(|_| !is_settled);
@@ -130,6 +136,27 @@ impl Search<'_> {
             found.retain(|one| one.kind == Kind::Link);
         }
         found
+    }
+
+    /// Returns what git configurations name in repositories and working trees that are new: a relative path in the configuration of
+    /// the user, or of the repository that a new working tree belongs to, leads into each of them.
+    fn named_by(&mut self, repositories: &HashSet<PathBuf>, git_files: &[PathBuf]) -> Vec<Target> {
+        if repositories.is_empty() && git_files.is_empty() {
+            return Vec::new();
+        }
+        let gathered = Pointers::new(self.before.home.as_deref()).and_then(|mut pointers| {
+            repositories.iter().try_for_each(|one| pointers.repository(one))?;
+            git_files.iter().try_for_each(|one| pointers.git_file(one))?;
+            Ok(pointers.into_targets())
+        });
+        match gathered {
+            Ok(targets) => targets,
+            Err(error) => {
+                let tree = self.before.trees.first().cloned().unwrap_or_default();
+                self.unsearched.insert(tree, error.to_string());
+                Vec::new()
+            }
+        }
     }
 
     fn settle(&mut self, one: Sensitive, aftermath: &mut Aftermath) {

@@ -135,8 +135,29 @@ impl Sandbox {
             Some(home) if spec.home.is_none() => Cow::Owned(spec.clone().home(home)),
             Some(_) | None => Cow::Borrowed(spec),
         };
-        let seen = Seen::look_for(&spec, Platform::of_this_machine(), &self.marks)?;
+        let seen = Seen::look_for(&spec, Platform::of_this_machine(), &self.own_folders(&spec))?;
         Ok(Plan { recovered, ..Plan::new(&spec, &seen)? })
+    }
+
+    /// Returns the folders in which marks and other things of ours are kept, which no command is to see. Where a granted folder is
+    /// around one that does not exist yet, it is made first: what is not there cannot be hidden.
+    fn own_folders(&self, spec: &Spec) -> Vec<PathBuf> {
+        let mut all = Vec::new();
+        for folder in &self.marks {
+            #[cfg(target_os = "linux")]
+            if spec.trees.iter().chain(&spec.possible).any(|tree| {
+                tree.access.write && find(&tree.path).is_ok_and(|found| folder.starts_with(&found.real))
+            }) {
+                // Whether it can be used is seen when the run is marked.
+                let _made = Marks::open(folder);
+            }
+            let is_ours = |above: &&Path| {
+                above.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"ringfence"))
+            };
+            let around = folder.parent().filter(is_ours);
+            all.push(around.unwrap_or(folder).to_path_buf());
+        }
+        all
     }
 
     #[cfg(target_os = "linux")]

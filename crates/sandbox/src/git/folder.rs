@@ -26,6 +26,7 @@ const CONTROL: &[&str] = &[
     "hooks",
     "rebase-apply",
     "rebase-merge",
+    "remotes",
     "sequencer",
 ];
 /// The same in a folder that only looks like a part of one.
@@ -72,6 +73,11 @@ impl Folder {
 /// Some file systems tell no case apart.
 pub(crate) fn is_same_name(name: &OsStr, wanted: &str) -> bool {
     name.as_bytes().eq_ignore_ascii_case(wanted.as_bytes())
+}
+
+/// Tells whether a path ends with a name.
+pub(crate) fn is_named(path: &Path, wanted: &str) -> bool {
+    path.file_name().is_some_and(|name| is_same_name(name, wanted))
 }
 
 /// Tells whether a folder has the names that make it a repository.

@@ -45,7 +45,8 @@ pub(crate) fn is_plain(config: &Config, repository: &Path, trees: &[PathBuf]) ->
                 (b"core", false, b"worktree") => is_inside(&repository.join(value), trees),
                 (b"extensions", false, b"objectformat") => matches!(value, "sha1" | "sha256"),
                 (b"extensions", false, b"refstorage") => matches!(value, "files" | "reftable"),
-                (b"branch", true, b"merge" | b"remote")
+                (b"branch", true, b"remote") => !value.starts_with('-') && !value.contains("::"),
+                (b"branch", true, b"merge")
                 | (b"extensions", false, b"partialclone")
                 | (b"init", false, b"defaultbranch")
                 | (b"remote", true, b"fetch" | b"partialclonefilter" | b"tagopt")
@@ -82,8 +83,12 @@ fn is_boolean(value: &str) -> bool {
         .any(|word| value.eq_ignore_ascii_case(word))
 }
 
-/// Tells whether a path lies in one of the trees, however it is written.
+/// Tells whether a path lies in one of the trees, however it is written, and no link in them leads it elsewhere.
 pub(crate) fn is_inside(path: &Path, trees: &[PathBuf]) -> bool {
+    let is_link = |path: &Path| {
+        trees.iter().any(|tree| path.starts_with(tree) && path != tree)
+            && path.symlink_metadata().is_ok_and(|found| found.is_symlink())
+    };
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {
@@ -92,6 +97,9 @@ pub(crate) fn is_inside(path: &Path, trees: &[PathBuf]) -> bool {
             }
             Component::CurDir => {}
             other => plain.push(other),
+        }
+        if is_link(&plain) {
+            return false;
         }
     }
     trees.iter().any(|tree| plain.starts_with(tree))

@@ -25,7 +25,7 @@ pub(crate) struct Sensitive {
     pub(crate) kind: Kind,
     /// Which file it is; of a link, the link itself.
     pub(crate) identity: Identity,
-    /// Of a link, when it was made: another one can get the same inode.
+    /// When it was made, as far as that is known: another one can get the same inode.
     pub(crate) made: Option<(i64, i64)>,
     pub(crate) treatment: Treatment,
 }
@@ -143,11 +143,21 @@ fn too_many(root: &Path, what: &str, most: usize) -> SandboxError {
     }
 }
 
+/// When something was made: a new file can get the inode of one that is gone. Of a link that is when it was last changed, and of
+/// anything else only known where its file system keeps it.
+fn made(found: &std::fs::Metadata, kind: Kind) -> Option<(i64, i64)> {
+    if kind == Kind::Link {
+        return Some((found.ctime(), found.ctime_nsec()));
+    }
+    let since = found.created().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some((i64::try_from(since.as_secs()).ok()?, i64::from(since.subsec_nanos())))
+}
+
 /// Looks at one path. One that is gone needs no protection.
 pub(crate) fn seen(path: &Path, kind: Kind, treatment: Treatment) -> Option<Sensitive> {
     let found = std::fs::symlink_metadata(path).ok()?;
     let identity = Identity { device: found.dev(), inode: found.ino() };
-    let made = (kind == Kind::Link).then(|| (found.ctime(), found.ctime_nsec()));
+    let made = made(&found, kind);
     Some(Sensitive { path: path.to_path_buf(), kind, identity, made, treatment })
 }
 

@@ -140,6 +140,7 @@ impl Plan {
             pins: seen.pins.clone(),
             passing: seen.passing.clone(),
             pointed: seen.pointed.clone(),
+            home: spec.home.clone(),
             recovered: Vec::new(),
             named: spec.named.clone(),
         })

@@ -96,6 +96,8 @@ pub struct Plan {
     #[serde(skip)]
     pub(crate) pointed: Vec<Target>,
     #[serde(skip)]
+    pub(crate) home: Option<PathBuf>,
+    #[serde(skip)]
     pub(crate) named: Vec<PathBuf>,
 }
 

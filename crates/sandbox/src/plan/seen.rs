@@ -122,6 +122,9 @@ impl Seen {
         // A program is never writable, even in a writable folder.
         let fixed: HashSet<&Path> =
             programs.iter().flat_map(Program::all).map(|program| program.found.real.as_path()).collect();
+        // Nor is what is protected, so that another name of it is not either.
+        let held = sensitive.iter().filter(|one| one.treatment != Treatment::Watch);
+        let fixed: HashSet<&Path> = fixed.into_iter().chain(held.map(|one| one.path.as_path())).collect();
         let granted: Vec<&Path> = trees.iter().map(|(found, _)| found.real.as_path()).collect();
         let hard_links = find_shared(&linked, &written, &granted, &fixed)?;
         // In a tree that was granted only where possible, folders come and go.

@@ -14,9 +14,11 @@ pub(crate) struct Before {
     pub(crate) trees: Vec<PathBuf>,
     /// Paths that were named themselves, so that they are not protected.
     pub(crate) named: Vec<PathBuf>,
+    /// The home of whoever asked: git has a configuration there.
+    pub(crate) home: Option<PathBuf>,
     /// What git configurations name.
     pub(crate) pointed: Vec<Target>,
-    /// Every file on the floor: which one it is, and of a link when it was made.
+    /// Every file on the floor: which one it is, and when it was made.
     pub(crate) known: BTreeMap<PathBuf, Known>,
 }
 
@@ -39,7 +41,13 @@ impl Before {
             let kept = known.entry(one.path.clone()).or_insert(found);
             kept.is_protected |= is_protected;
         }
-        Self { trees: plan.guarded.clone(), named: plan.named.clone(), pointed: plan.pointed.clone(), known }
+        Self {
+            trees: plan.guarded.clone(),
+            named: plan.named.clone(),
+            home: plan.home.clone(),
+            pointed: plan.pointed.clone(),
+            known,
+        }
     }
 
     /// Tells whether this very file was there.

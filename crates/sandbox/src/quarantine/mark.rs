@@ -179,6 +179,7 @@ struct Stored {
     version: u32,
     trees: Vec<String>,
     named: Vec<String>,
+    home: Option<String>,
     pointed: Vec<(String, bool)>,
     known: Vec<StoredFile>,
 }
@@ -195,6 +196,7 @@ fn encode(before: &Before) -> io::Result<Vec<u8>> {
         version: 1,
         trees: all(&before.trees),
         named: all(&before.named),
+        home: before.home.as_deref().map(hex),
         pointed: before.pointed.iter().map(|target| (hex(&target.path), target.only_file)).collect(),
         known: known.collect(),
     };
@@ -220,6 +222,10 @@ fn decode(bytes: &[u8]) -> Option<Before> {
     Some(Before {
         trees: all(stored.trees)?,
         named: all(stored.named)?,
+        home: match stored.home {
+            None => None,
+            Some(home) => Some(unhex(&home)?),
+        },
         pointed: stored.pointed.into_iter().map(pointed).collect::<Option<_>>()?,
         known: stored.known.into_iter().map(known).collect::<Option<_>>()?,
     })

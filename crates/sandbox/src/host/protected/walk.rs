@@ -2,13 +2,14 @@
 
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
 use super::folder::{Folder, identity, kind_of, names};
 use super::hard_link::{Linked, LinkedFolder};
-use super::{MAX_ENTRIES, SYSTEM, Sensitive, Treatment, led_to, seen, too_many, treatment};
+use super::{MAX_ENTRIES, SYSTEM, Sensitive, Treatment, led_to, made, seen, too_many, treatment};
 use crate::error::SandboxError;
 use crate::git;
 use crate::host::{Identity, Kind};
@@ -216,13 +217,18 @@ impl<'a> Walk<'a> {
             Err(error) => return Err(self.failed(error)),
         };
         let (path, kind) = (self.path.clone(), kind_of(&file));
-        let made = (kind == Kind::Link).then_some((file.st_ctime, file.st_ctime_nsec as i64));
+        let own = identity(&file);
+        let made = match path.symlink_metadata() {
+            Ok(found) if (Identity { device: found.dev(), inode: found.ino() }) == own => made(&found, kind),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Ok(_) | Err(_) => return Err(self.changed()),
+        };
         if kind == Kind::Link {
             for one in led_to(&path, treatment, self.root, self.reach) {
                 found(one)?;
             }
         }
-        found(Sensitive { path, kind, identity: identity(&file), made, treatment })
+        found(Sensitive { path, kind, identity: own, made, treatment })
     }
 
     /// Hands on what links in the protected folder at the path lead to, beyond that folder: a hook may be a link to a script.
