@@ -238,3 +238,72 @@ fn the_configuration_cannot_be_the_whole_grant() {
     let spec = Spec::new("/bin/sh").tree(&scene.root, Access::WRITE);
     assert!(Seen::look(&spec, Platform::of_this_machine()).is_err());
 }
+
+/// A relative path in a configuration that was there leads into each new working tree.
+#[test]
+fn what_configurations_name_in_new_working_trees_is_judged() {
+    let repository = [
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/objects/x", ""),
+        (".git/refs/x", ""),
+        (".git/config", "[core]\nhooksPath = tools/hooks\nfsmonitor = tools/watch.sh\n"),
+    ];
+    let scene = Scene::new(&repository);
+    let moved = scene.run(|scene| {
+        scene.lay(&[
+            ("sub/.git", "gitdir: ../.git\n"),
+            ("sub/tools/hooks/pre-commit", "evil"),
+            ("sub/tools/watch.sh", "evil"),
+            ("sub/tools/other.sh", "honest"),
+        ]);
+    });
+    assert_eq!(moved, ["sub/tools/hooks", "sub/tools/watch.sh"]);
+}
+
+/// A working tree that a link leads out of the trees is none that git made.
+#[test]
+fn a_new_configuration_whose_working_tree_lies_elsewhere_is_moved() {
+    let scene = Scene::new(&[("keep", "")]);
+    let moved = scene.run(|scene| {
+        let (outside, link) = (scene.root.parent().unwrap(), scene.root.join("lib"));
+        symlink(outside, &link).unwrap();
+        scene.lay(&[
+            ("new/.git/HEAD", "ref: refs/heads/main\n"),
+            ("new/.git/objects/x", ""),
+            ("new/.git/refs/x", ""),
+            ("new/.git/config", "[core]\nworktree = ../../lib/elsewhere\n"),
+        ]);
+    });
+    assert_eq!(moved, ["new/.git/config"]);
+}
+
+/// Another name of a script that a configuration names cannot be written either.
+#[test]
+fn another_name_of_what_a_configuration_names_is_read_only() {
+    let scene = Scene::new(&[
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/objects/x", ""),
+        (".git/refs/x", ""),
+        (".git/config", "[core]\nfsmonitor = tools/watch.sh\n"),
+        ("tools/watch.sh", "honest"),
+        ("target/other", ""),
+    ]);
+    std::fs::hard_link(scene.root.join("tools/watch.sh"), scene.root.join("target/same")).unwrap();
+    let protected = scene.protected();
+    for path in ["tools/watch.sh", "target/same"] {
+        assert!(protected.contains(&path.to_owned()), "{path}: {protected:?}");
+    }
+}
+
+/// Another file that got the inode of the one that was there is another file.
+#[test]
+fn a_file_is_known_by_when_it_was_made_too() {
+    let scene = Scene::new(&[(".envrc", "honest")]);
+    let mut before = Before::of(&scene.plan());
+    let found = seen(&scene.root.join(".envrc"), Kind::File, Treatment::ReadOnly).unwrap();
+    assert!(before.knows(&found));
+    let known = before.known.get_mut(&found.path).unwrap();
+    let Some((seconds, _)) = &mut known.made else { return };
+    *seconds -= 1;
+    assert!(!before.knows(&found));
+}

@@ -9,6 +9,7 @@ fn before(tree: &str) -> Before {
     Before {
         trees: vec![tree.into()],
         named: vec![OsStr::from_bytes(b"/n\xff").into()],
+        home: Some("/home/a".into()),
         pointed: vec![Target { path: "/w/x".into(), only_file: true }],
         known: [(PathBuf::from("/w/.git/config"), known)].into(),
     }
@@ -64,7 +65,7 @@ fn a_mark_that_is_torn_or_forged_is_never_believed() {
                 std::os::unix::fs::symlink(folder.path().join("other"), &path).unwrap();
             }
             _ => {
-                let body = br#"{"version":2,"trees":[],"named":[],"pointed":[],"known":[]}"#;
+                let body = br#"{"version":2,"trees":[],"named":[],"home":null,"pointed":[],"known":[]}"#;
                 std::fs::write(&path, [digest(body).as_bytes(), b"\n", body].concat()).unwrap();
             }
         }
