@@ -6,7 +6,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::advance;
 
 use super::house::{Habit, House, Kind, Plan, code, echo, rest};
-use crate::it::wait::{StoppedClock, rest_a_moment, wait_until};
+use crate::it::wait::{StoppedClock, rest_a_moment};
 
 async fn house(kind: Kind, habit: Habit, limits: Limits) -> House {
     House::open(kind, Plan { limits, habit, ..Plan::default() }).await
@@ -98,23 +98,4 @@ async fn a_flood_of_half_open_connections_is_bounded() {
     assert_eq!(house.scope.tally().open, 0);
     drop(house.connect("two.acme.io").await); // and the gate lives
     house.told(502).await;
-}
-
-#[tokio::test]
-async fn clients_that_drip_are_bounded_and_leave_room_again() {
-    let _clock = StoppedClock::new();
-    let limits = Limits { connections: Some(64), ..Limits::default() };
-    let house = house(Kind::Tls, Habit::Echo, limits).await;
-    let mut slow = Vec::new();
-    for _ in 0..200 {
-        let mut client = house.connect("one.acme.io").await;
-        // The beginning of a hello, and nothing after it.
-        let _reset = client.write_all(&[0x16, 3]).await;
-        slow.push(client);
-    }
-    wait_until("as many are open as may be", || house.scope.tally().open == 64).await;
-    assert_eq!(house.far.accepted(), 0, "nobody is dialled before a name is known");
-    advance(Duration::from_secs(11)).await;
-    wait_until("all of them have ended", || house.scope.tally().open == 0).await;
-    assert_eq!(house.far.accepted(), 0);
 }
