@@ -61,6 +61,7 @@ pub(crate) fn serve_until_changed(
     console: Option<Wanted>,
 ) -> Result<Option<Standing>, CommandError> {
     HAS_BEGUN.store(true, Ordering::Relaxed);
+    raise_open_files();
     let runtime = if listening.is_some() { large_runtime()? } else { small_runtime()? };
     let served = runtime.block_on(async {
         let live = console.as_ref().map(Wanted::live).unwrap_or_default();
@@ -82,6 +83,14 @@ pub(crate) fn serve_until_changed(
     });
     runtime.shutdown_background();
     served
+}
+
+/// Lets this process open as many files as the system allows it: connections of one call must not keep other calls from starting.
+/// Commands have a limit of their own.
+fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let _raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
 /// Makes the runtime of a command that serves one client: everything on one thread, which saves each message a way.

@@ -41,6 +41,8 @@ pub(crate) struct Looking {
     pub(crate) memory: Option<u64>,
     /// Whether memory may be on a disk instead.
     pub(crate) swap: bool,
+    /// How many processes there are.
+    pub(crate) processes: u64,
 }
 
 /// The processes of a sandbox.
@@ -77,8 +79,9 @@ impl Tree {
 
     /// Adds up what all processes have used.
     pub(crate) fn spent(&mut self, looking: Looking) -> Spent {
-        let looking = Looking { swap: self.beside.is_swapping(), ..looking };
         let processes = self.processes();
+        let looking =
+            Looking { swap: self.beside.is_swapping(), processes: processes.len() as u64, ..looking };
         let mut accounts = HashMap::with_capacity(processes.len());
         for process in processes {
             // A process that ended meanwhile has nothing to tell; whoever waited for it has.

@@ -12,7 +12,7 @@ use ringfence_policy::Floor;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, Stat, fstat, open, openat, statat};
 use rustix::io::Errno;
 
-use crate::host::{Identity, Sensitive};
+use crate::host::{Identity, Kind, Sensitive};
 
 /// How a folder is held: for its names, not for its content.
 #[cfg(target_os = "linux")]
@@ -96,7 +96,7 @@ fn hold(path: &Path) -> Result<OwnedFd, Errno> {
 fn is_same(stat: &Stat, found: &Sensitive) -> bool {
     let identity = Identity { device: stat.st_dev as _, inode: stat.st_ino };
     let is_link = FileType::from_raw_mode(stat.st_mode as RawMode) == FileType::Symlink;
-    identity == found.identity && is_link == found.made.is_some()
+    identity == found.identity && is_link == (found.kind == Kind::Link)
 }
 
 fn rename(folder: &OwnedFd, name: &OsStr) -> Result<OsString, Errno> {

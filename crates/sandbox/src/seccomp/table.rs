@@ -56,6 +56,9 @@ pub(super) const LINES: &[Line] = &[
     both("semget",         64,  190, Judge(Check::UncountedMemory)),
     both("msgget",         68,  186, Judge(Check::UncountedMemory)),
     both("vmsplice",       278, 75,  Judge(Check::UncountedMemory)),
+    // A byte of a page that waits in a socket keeps the whole page.
+    both("splice",         275, 76,  Judge(Check::UncountedMemory)),
+    both("tee",            276, 77,  Judge(Check::UncountedMemory)),
     // A set-uid file in a writable folder would be an exit for whoever starts it outside.
     old ("open",           2,        Judge(Check::OpenMode(2))),
     old ("creat",          85,       Judge(Check::FileMode(1))),

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -117,7 +118,10 @@ fn a_terminal_is_not_handed_over() {
     rustix::pty::grantpt(&ours).unwrap();
     rustix::pty::unlockpt(&ours).unwrap();
     let path = rustix::pty::ptsname(&ours, Vec::new()).unwrap();
-    let theirs = File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
+    // It is not to become the terminal of these tests, which would end with it.
+    let flags = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).unwrap();
+    let theirs =
+        File::options().read(true).write(true).custom_flags(flags).open(path.to_str().unwrap()).unwrap();
     rustix::io::write(&ours, b"typed\n").unwrap();
     // What a terminal echoes comes back to us; then nothing more may.
     let mut echo = [0; 64];

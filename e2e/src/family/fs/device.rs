@@ -17,7 +17,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .word(),
     Probe::new("fs::device_kmsg", |_| first(&["/dev/kmsg"], Access::Read)).needs(Needs::Root).word(),
     Probe::new("fs::device_kmsg_write", |_| first(&["/dev/kmsg"], Access::Write)).needs(Needs::Root).word(),
-    Probe::new("fs::device_fuse", |_| first(&["/dev/fuse"], Access::Both)).needs(Needs::Kernel).word(),
+    Probe::new("fs::device_fuse", |_| first(&["/dev/fuse"], Access::Both)).needs(Needs::RootAndKernel).word(),
     Probe::new("fs::device_kvm", |_| first(&["/dev/kvm"], Access::Both)).needs(Needs::RootAndKernel).word(),
     Probe::new("fs::device_loop_control", |_| first(&["/dev/loop-control"], Access::Both))
         .needs(Needs::RootAndKernel)

@@ -257,9 +257,9 @@ mod tests {
         assert!(held(&root, &[]).unwrap().starts_with("it holds `deep/er/.env`, whose names"));
         assert_eq!(held(&root.join("src"), &[]), None);
         assert_eq!(held(&root, &[root.join("deep/er/.env")]), None);
-        for name in ["a.kdbx", "b.pem", "c.key"] {
+        for name in ["a.pem", "b.pem", "c.key"] {
             file(name);
         }
-        assert!(held(&root, &[]).unwrap().starts_with("it holds `a.kdbx`, `b.pem`, `c.key` and 1 more"));
+        assert!(held(&root, &[]).unwrap().starts_with("it holds `a.pem`, `b.pem`, `c.key` and 1 more"));
     }
 }

@@ -73,7 +73,9 @@ impl Beside {
         let (shared, swapped) = shared_memory();
         self.shared_now = (shared + swapped).saturating_sub(scratch);
         self.is_swapping = swapped > 0;
-        let waiting = could_wait(sockets.all, descriptors).saturating_sub(limit / SPARE);
+        let waiting =
+            could_wait(sockets.all.saturating_sub(sockets.tcp), descriptors.saturating_sub(sockets.tcp))
+                .saturating_sub(limit / SPARE);
         Held {
             held: sockets.tcp_memory.saturating_sub(self.before.tcp) + waiting,
             shared: self.shared_now.saturating_sub(self.before.shared),
@@ -104,6 +106,8 @@ const fn could_wait(sockets: u64, descriptors: u64) -> u64 {
 struct Sockets {
     /// All of them, of each family, also those on their way from one process to another.
     all: u64,
+    /// How many of them are TCP's, whose memory the kernel tells.
+    tcp: u64,
     /// The memory of TCP on the whole machine, in bytes.
     tcp_memory: u64,
 }
@@ -118,6 +122,7 @@ impl Sockets {
         };
         Self {
             all: number("sockets:", "used").unwrap_or_default(),
+            tcp: number("TCP:", "inuse").unwrap_or_default(),
             tcp_memory: number("TCP:", "mem").unwrap_or_default() * rustix::param::page_size() as u64,
         }
     }
@@ -131,7 +136,7 @@ mod tests {
     fn reads_what_the_kernel_writes() {
         let text = "sockets: used 118\nTCP: inuse 3 orphan 0 tw 0 alloc 1 mem 174\nUDP: inuse 0 mem 9\n";
         let page = rustix::param::page_size() as u64;
-        assert_eq!(Sockets::read(text), Sockets { all: 118, tcp_memory: 174 * page });
+        assert_eq!(Sockets::read(text), Sockets { all: 118, tcp: 3, tcp_memory: 174 * page });
         assert_eq!(Sockets::read(""), Sockets::default());
         assert!(Machine::now().shared > 0 || cfg!(not(target_os = "linux")));
     }

@@ -72,7 +72,8 @@ impl Account {
         (account.private, account.mapped) = (sizes.private, sizes.mapped);
         if let Some(limit) = looking.memory {
             account.descriptors = descriptors(proc, &folder);
-            if looking.swap || sizes.mapped / PER_TABLE > limit / WORTH {
+            // Many processes with a little each are as much as one with all of it.
+            if looking.swap || sizes.mapped / PER_TABLE > limit / WORTH / looking.processes.max(1) {
                 let status = proc.read(&format!("{folder}/status")).unwrap_or_default();
                 account.tables = kibibytes(&status, "VmPTE:").unwrap_or_default();
                 account.private += kibibytes(&status, "VmSwap:").unwrap_or_default();
