@@ -94,9 +94,16 @@ const MOST_SETTINGS: u64 = 64 << 10;
 const MOST_LISTED: usize = 4_096;
 
 /// Returns what exists of a program's companions.
-pub(super) fn companions(asked: &Path, program: &Found, judge: &Judge<'_>) -> Vec<Companion> {
+///
+/// `script` is the file that names the program, where one does: it brings no environment but the one that it lies in.
+pub(super) fn companions(
+    asked: &Path,
+    program: &Found,
+    script: Option<&Path>,
+    judge: &Judge<'_>,
+) -> Vec<Companion> {
     let mut all: Vec<Companion> = Vec::new();
-    let own = own(asked, program, judge).into_iter().chain(environment(asked, program, judge));
+    let own = own(asked, program, judge).into_iter().chain(environment(asked, program, script, judge));
     for one in own {
         if !all.iter().any(|known| known.found.real == one.found.real) {
             all.push(one);
@@ -236,7 +243,7 @@ fn prefix_and_name(real: &Path) -> Option<(&Path, &str)> {
 
 /// The packages of a virtual environment: the folder of the link that it calls Python by is what makes it one, so that nothing in it
 /// may be a link.
-fn environment(asked: &Path, program: &Found, judge: &Judge<'_>) -> Vec<Companion> {
+fn environment(asked: &Path, program: &Found, script: Option<&Path>, judge: &Judge<'_>) -> Vec<Companion> {
     let called = asked.file_name().and_then(|name| name.to_str()).and_then(Named::of);
     let real = program.real.file_name().and_then(|name| name.to_str()).and_then(Named::of);
     let (Some(_), Some(real)) = (called.filter(Named::is_python), real.filter(Named::is_python)) else {
@@ -255,7 +262,10 @@ fn environment(asked: &Path, program: &Found, judge: &Judge<'_>) -> Vec<Companio
     });
     let packages = plain(real.place(prefix, "lib/python{version}"), Kind::Directory);
     let (Some(settings), Some(packages)) = (settings, packages) else { return Vec::new() };
-    let fit = !is_system(prefix) && !judge.is_in_a_tree(prefix) && judge.is_fit(prefix);
+    // A link in a granted folder, or a script elsewhere, does not choose an environment that is not granted.
+    let is_chosen = folder.links.iter().any(|(at, _)| judge.is_in_a_tree(at))
+        || script.is_some_and(|script| script.parent() != Some(folder.real.as_path()));
+    let fit = !is_chosen && !is_system(prefix) && !judge.is_in_a_tree(prefix) && judge.is_fit(prefix);
     let given =
         |found: &Found| judge.is_granted(&found.real) || fit && judge.refuse_floor(&found.real).is_ok();
     let all = [(settings, Data), (packages, Library)].into_iter();

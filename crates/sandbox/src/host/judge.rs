@@ -1,6 +1,7 @@
 //! Judging what a run is given without having been named: the program behind a link, an interpreter, what lies beside a program.
 //!
-//! INVARIANT: nothing passes that is not the system's, granted, or the real installation of a program that was named.
+//! INVARIANT: nothing passes that is not the system's, granted, or the real installation of a program that was named. What a file or
+//! a link of a granted folder chooses must be the system's or granted, or lie where a version manager keeps nothing but installations.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,29 @@ const CHANGING: &[&str] = &["/proc", "/sys", "/dev"];
 const OF_A_HOME: &[&str] =
     &[".ssh", ".gnupg", ".aws", ".bashrc", ".cache", ".config", ".kube", ".mozilla", ".profile", ".zshrc"];
 
+/// Where version managers keep installations and nothing else, in a home.
+const MANAGED: &[&str] = &[
+    ".asdf/installs",
+    ".conda/envs",
+    ".fnm/node-versions",
+    ".jenv/versions",
+    ".local/share/fnm/node-versions",
+    ".local/share/mise/installs",
+    ".local/share/rtx/installs",
+    ".local/share/uv/python",
+    ".nodenv/versions",
+    ".nvm/versions",
+    ".pyenv/versions",
+    ".rbenv/versions",
+    ".rustup/toolchains",
+    ".rye/py",
+    ".sdkman/candidates",
+    ".volta/tools/image",
+    "anaconda3/envs",
+    "miniconda3/envs",
+    "miniforge3/envs",
+];
+
 impl Judge<'_> {
     /// Judges a program that was named.
     ///
@@ -41,7 +65,7 @@ impl Judge<'_> {
         self.refuse_floor(&found.real)?;
         let planted = found.links.iter().map(|(at, _)| at).find(|at| self.is_granted(at));
         match planted {
-            Some(link) if !self.is_explained(&found.real) => Err(format!(
+            Some(link) if !self.may_be_chosen(&found.real) => Err(format!(
                 "the link `{}` lies in a granted folder and leads to `{}`, which is not granted",
                 link.display(),
                 found.real.display()
@@ -50,7 +74,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Judges an interpreter or what a proxy stands for: a file names it, and nobody else.
+    /// Judges an interpreter: a file names it, and nobody else.
     ///
     /// # Errors
     ///
@@ -58,20 +82,39 @@ impl Judge<'_> {
     pub(super) fn interpreter(&self, asked: &Path, found: &Found) -> Result<(), String> {
         refuse_changing(asked, found)?;
         self.refuse_floor(&found.real)?;
-        if self.is_explained(&found.real) || is_chosen_by_the_system(asked, found) {
+        if self.may_be_chosen(&found.real) || is_chosen_by_the_system(asked, found) {
             return Ok(());
         }
-        Err(format!(
-            "only a file names it, and it leads to `{}`, which is neither the system's nor granted; name it with `--exec`",
-            found.real.display()
-        ))
+        Err(only_named_by_a_file(found))
+    }
+
+    /// Judges what a proxy stands for: settings beside it name it, so that no link may be on the way.
+    ///
+    /// # Errors
+    ///
+    /// Why it may not be started.
+    pub(super) fn behind_proxy(&self, asked: &Path, found: &Found) -> Result<(), String> {
+        refuse_changing(asked, found)?;
+        self.refuse_floor(&found.real)?;
+        let is_direct = found.links.iter().all(|(at, _)| is_system_link(at));
+        if self.is_explained(&found.real)
+            || is_direct && super::companion::is_installed(&found.real, self)
+            || self.may_be_chosen(&found.real)
+        {
+            return Ok(());
+        }
+        Err(only_named_by_a_file(found))
     }
 
     fn is_explained(&self, real: &Path) -> bool {
-        is_system(real)
-            || self.is_granted(real)
-            || self.programs.iter().any(|program| program == real)
-            || super::companion::is_installed(real, self)
+        is_system(real) || self.is_granted(real) || self.programs.iter().any(|program| program == real)
+    }
+
+    /// Tells whether a file may choose a program: one that is there without it, or that a version manager installed.
+    fn may_be_chosen(&self, real: &Path) -> bool {
+        let is_managed = |home: &Path| MANAGED.iter().any(|folder| real.starts_with(home.join(folder)));
+        self.is_explained(real)
+            || self.home.is_some_and(is_managed) && super::companion::is_installed(real, self)
     }
 
     /// Tells whether a path may be read because a tree around it is granted.
@@ -115,6 +158,13 @@ impl Judge<'_> {
             Some(_) | None => Ok(()),
         }
     }
+}
+
+fn only_named_by_a_file(found: &Found) -> String {
+    format!(
+        "only a file names it, and it leads to `{}`, which is neither the system's nor granted; name it with `--exec`",
+        found.real.display()
+    )
 }
 
 /// A path through `/proc` leads where the process is that follows it, and not where we have looked.

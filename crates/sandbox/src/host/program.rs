@@ -81,10 +81,17 @@ impl Program {
     ///
     /// It is missing, is not a file, may not be executed, or its interpreter is missing or may not be given.
     pub(crate) fn find(path: &Path, judge: &Judge<'_>) -> Result<Self, SandboxError> {
-        Self::at_depth(path, 0, By::Name, judge)
+        Self::at_depth(path, 0, By::Name, None, judge)
     }
 
-    fn at_depth(path: &Path, depth: u8, by: By, judge: &Judge<'_>) -> Result<Self, SandboxError> {
+    /// `script` is the file that names it, where one does.
+    fn at_depth(
+        path: &Path,
+        depth: u8,
+        by: By,
+        script: Option<&Path>,
+        judge: &Judge<'_>,
+    ) -> Result<Self, SandboxError> {
         let refused = |why: String| SandboxError::Program { path: path.to_path_buf(), why };
         if !path.is_absolute() {
             return Err(refused("no program of this name is found, and it is not an absolute path".into()));
@@ -95,19 +102,21 @@ impl Program {
         }
         let judged = match by {
             By::Name => judge.program(path, &found),
-            By::Script | By::Settings => judge.interpreter(path, &found),
+            By::Script => judge.interpreter(path, &found),
+            By::Settings => judge.behind_proxy(path, &found),
         };
         judged.map_err(refused)?;
         if let Some(behind) = behind_proxy(path, &found.real, judge).filter(|_| depth == 0) {
-            return Self::at_depth(&behind, depth + 1, By::Settings, judge);
+            return Self::at_depth(&behind, depth + 1, By::Settings, None, judge);
         }
         let mut interpreters = Vec::new();
         if depth < MOST_INTERPRETERS {
             for interpreter in shebang(&found.real) {
-                interpreters.push(Self::at_depth(&interpreter, depth + 1, By::Script, judge)?);
+                let script = Some(found.real.as_path());
+                interpreters.push(Self::at_depth(&interpreter, depth + 1, By::Script, script, judge)?);
             }
         }
-        let companions = companions(path, &found, judge);
+        let companions = companions(path, &found, script, judge);
         Ok(Self { asked: path.to_path_buf(), found, companions, interpreters })
     }
 

@@ -95,6 +95,9 @@ pub(crate) fn plan_steps(plan: &Plan, cgroups: usize) -> Result<Vec<Op>, Sandbox
     for entry in &plan.root {
         add(&mut ops, entry, None, Some(&protection))?;
     }
+    // Before there is a process of the command: it opens its working directory and the paths of its rules by name, and a link in
+    // a granted folder could lead through the old root.
+    ops.push(Op::Detach { path: text_of(OLD)? });
     // Last, so that the group pays for little more than the command.
     if cgroups > 0 {
         ops.push(Op::JoinCgroups { count: cgroups });
@@ -157,7 +160,6 @@ pub(crate) fn closing_steps() -> Result<Vec<Op>, SandboxError> {
         Op::NarrowProc { at: text_of("/proc")? },
         Op::Remove { path: text_of(HIDDEN_FILE)?, flags: 0 },
         Op::Remove { path: text_of(HIDDEN_FOLDER)?, flags: libc::AT_REMOVEDIR as u32 },
-        Op::Detach { path: text_of(OLD)? },
         Op::Attributes { path: text_of("/")?, attributes: RDONLY | NOSUID | NODEV | NOEXEC },
     ]);
     Ok(ops)

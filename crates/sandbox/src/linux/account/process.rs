@@ -197,7 +197,7 @@ mod tests {
     fn a_process_tells_of_its_descriptors_and_tables() {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let proc = Folder(rustix::fs::open("/proc", flags, Mode::empty()).unwrap());
-        let looking = Looking { cpu: true, memory: Some(1), swap: false };
+        let looking = Looking { cpu: true, memory: Some(1), ..Looking::default() };
         let account = Account::read(&proc, std::process::id(), looking).unwrap();
         assert!(account.descriptors >= 3 && account.tables > 0 && account.private > 0, "{account:?}");
         assert!(account.own > Duration::ZERO, "{account:?}");
