@@ -74,6 +74,7 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
     }
     ops.push(Op::HostName { name: b"sandbox".to_vec() });
     ops.push(Op::RaiseLoopback);
+    ops.extend(inotify_steps()?);
     Ok(ops)
 }
 
@@ -152,17 +153,15 @@ fn pin(ops: &mut Vec<Op>, plan: &Plan) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// The steps that close the root: the old one goes, the new one becomes read-only, and `/proc` shows little but processes. They cost
+/// The steps that close the root: the new one becomes read-only, and `/proc` shows little but processes. They cost
 /// nothing at the start, because the command's process restricts itself meanwhile.
 pub(crate) fn closing_steps() -> Result<Vec<Op>, SandboxError> {
-    let mut ops = inotify_steps()?;
-    ops.extend([
+    Ok(vec![
         Op::NarrowProc { at: text_of("/proc")? },
         Op::Remove { path: text_of(HIDDEN_FILE)?, flags: 0 },
         Op::Remove { path: text_of(HIDDEN_FOLDER)?, flags: libc::AT_REMOVEDIR as u32 },
         Op::Attributes { path: text_of("/")?, attributes: RDONLY | NOSUID | NODEV | NOEXEC },
-    ]);
-    Ok(ops)
+    ])
 }
 
 /// Signals that wait, and timers, are counted for the user too: a command has a quarter of what the user has.

@@ -87,7 +87,7 @@ impl Bounds {
 
     /// Returns what is looked for.
     const fn looking(&self) -> Looking {
-        Looking { cpu: self.cpu.is_some(), memory: self.memory, ..Looking::default() }
+        Looking { cpu: self.cpu.is_some(), memory: self.memory, swap: false, processes: 1 }
     }
 
     /// Returns when a tree that has used this much is looked at next. Memory is used up as fast as a processor can fill it, processor
