@@ -56,6 +56,26 @@ fn sees_only_what_was_granted() {
     assert_eq!(environment, "HOME=/tmp\nLANG=C\nPATH=/usr/local/bin:/usr/bin:/bin\n");
 }
 
+/// While the new root is made the old one is there. Nothing that a command is given may be opened through it, at whatever moment.
+#[test]
+fn a_link_through_the_old_root_leads_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = std::fs::canonicalize(folder.path()).unwrap();
+    let (work, outside) = (folder.join("work"), folder.join("outside"));
+    for new in [&work, &outside] {
+        std::fs::create_dir_all(new).unwrap();
+    }
+    std::fs::write(outside.join("f"), "canary").unwrap();
+    let link = work.join("build");
+    std::os::unix::fs::symlink(format!("/.old{}", outside.display()), &link).unwrap();
+    let spec = sh("[ -e f ]").tree(&work, Access::READ).directory(&link);
+    for _ in 0..100 {
+        let ran = sandbox().run(&spec, Streams::default());
+        assert!(!ran.is_ok_and(|report| report.ending == Ending::Exited(0)), "it saw the file");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn an_error_names_its_step() {
     let folder = tempfile::tempdir().unwrap();
