@@ -18,6 +18,7 @@
 
 mod checkpoint;
 mod column;
+mod continuity;
 mod entry;
 mod error;
 mod filter;
@@ -33,12 +34,12 @@ mod progress;
 mod proof;
 mod proof_file;
 mod step;
-mod succession;
 mod tree;
 mod verify;
 
 pub use checkpoint::{Checkpoint, TrustedLog};
 pub use column::Columns;
+pub use continuity::Continuity;
 pub use entry::{AuditEntry, AuditLine, AuditSink, MemoryAudit};
 pub use error::{HashError, KeyError, NoteError, OutputError, ProofError, TreeError};
 pub use filter::{Filter, Stored};
@@ -51,6 +52,5 @@ pub use progress::Progress;
 pub use proof::{ConsistencyProof, InclusionProof};
 pub use proof_file::{ProofFile, Proven};
 pub use step::{ApprovalStep, ApproverChange, ConsoleStep, KeySettlement, PolicyChange, ServerStep};
-pub use succession::Succession;
 pub use tree::{Frontier, MAX_SIZE, Node, NodeId};
 pub use verify::{StoredRecord, Verification, verify_log};

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::fault::Fault;
 use super::front::{Caller, Front};
 use super::page;
-use crate::http::{Peer, Place, peer_key};
+use crate::http::{ConnectionSlot, Peer, peer_key};
 
 /// The answer to a request.
 pub(crate) type Reply = Response<axum::body::Body>;
@@ -51,8 +51,8 @@ pub(crate) async fn enter(State(front): State<Arc<Front>>, request: Request, nex
         Err(fault) => fault.into_response(),
         Ok(caller) => {
             known.clone_from(&caller);
-            if let (Some(place), Some(caller)) = (parts.extensions.get::<Arc<Place>>(), &caller) {
-                place.vouch(caller.name());
+            if let (Some(place), Some(caller)) = (parts.extensions.get::<Arc<ConnectionSlot>>(), &caller) {
+                place.authenticate(caller.name());
             }
             let mut request = Request::from_parts(parts, body);
             if let Some(caller) = caller {

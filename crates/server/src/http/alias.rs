@@ -13,12 +13,12 @@ use crate::message::Id;
 use crate::raw::RawObject;
 
 /// The place of an id in a room, until this is dropped.
-pub(super) struct Place {
+pub(super) struct ConnectionSlot {
     session: Arc<Session>,
     id: Id,
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Takes the place of an id, or of another one where that is taken.
     pub(super) fn take(held: &Held, id: &Id) -> Self {
         let session = Arc::clone(held.session());
@@ -35,7 +35,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.session.ids().remove(&self.id);
     }

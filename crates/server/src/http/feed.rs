@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::alias::{Place, restored};
+use super::alias::{ConnectionSlot, restored};
 use super::log::EventId;
 use super::session::Held;
 use crate::message::{Id, Message, Request, answer_line, error_code, rpc_error};
@@ -72,7 +72,7 @@ pub(super) async fn first(mut feed: Feed, patience: Duration) -> First {
 /// Has a room handle a request for as long as somebody reads what comes of it. Dropping it before the answer gives the
 /// request up.
 pub(super) fn attended(held: Held, mut request: Request, permit: OwnedSemaphorePermit) -> Feed {
-    let place = Place::take(&held, &request.id);
+    let place = ConnectionSlot::take(&held, &request.id);
     let outer = std::mem::replace(&mut request.id, place.id().clone());
     let inner = place.id().clone();
     let mut awaited = Awaited::of([&inner]);

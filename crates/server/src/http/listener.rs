@@ -17,11 +17,11 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::crowd::{Crowd, Place};
+use super::connection_slots::{ConnectionSlot, ConnectionSlots};
 use super::error::EdgeError;
-use super::patient::Patient;
 use super::route::Peer;
 use super::table::CLOSING;
+use super::write_timeout::WriteTimeout;
 
 /// The largest head of a request, and what is kept for one connection.
 const HEAD: usize = 64 << 10;
@@ -83,7 +83,7 @@ impl Listener {
         // Whoever drops this instead of stopping it leaves no connection behind.
         let _ended = kill.clone().drop_guard();
         let connections = TaskTracker::new();
-        let crowd = Crowd::new(bounds.connections);
+        let connection_slots = ConnectionSlots::new(bounds.connections);
         let accepting = async {
             let mut failures = 0;
             loop {
@@ -92,7 +92,7 @@ impl Listener {
                         failures = 0;
                         let router = router.clone();
                         // Further connections wait in the queue of the system.
-                        let place = crowd.enter(peer).await;
+                        let place = connection_slots.enter(peer).await;
                         let connection = Connection { router, peer, bounds, stop: stop.clone(), place };
                         connections.spawn(
                             kill.clone().run_until_cancelled_owned(connection.serve(stream, tls.clone())),
@@ -128,7 +128,7 @@ struct Connection {
     peer: SocketAddr,
     bounds: Bounds,
     stop: CancellationToken,
-    place: Arc<Place>,
+    place: Arc<ConnectionSlot>,
 }
 
 impl Connection {
@@ -137,13 +137,13 @@ impl Connection {
         let (place, peer) = (Arc::clone(&self.place), self.peer);
         tokio::select! {
             () = self.served(stream, tls) => {}
-            () = place.is_lost() => tracing::debug!(%peer, "a connection made room for another"),
+            () = place.evicted() => tracing::debug!(%peer, "a connection made room for another"),
         }
     }
 
     async fn served(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
         let _fast = stream.set_nodelay(true);
-        let stream = Patient::new(stream, self.bounds.write_timeout);
+        let stream = WriteTimeout::new(stream, self.bounds.write_timeout);
         match tls {
             None => self.speak(stream).await,
             Some(tls) => match tokio::time::timeout(self.bounds.header_timeout, tls.accept(stream)).await {

@@ -13,7 +13,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::routing::{any, get};
 
 use super::config::{AgentToken, EdgeLimits};
-use super::crowd::Place;
+use super::connection_slots::ConnectionSlot;
 use super::guard::Guard;
 use super::rate::{Rate, peer_key};
 use super::reply::{Reply, later, plain, rpc, unreadable};
@@ -76,7 +76,7 @@ pub(super) fn router(front: &Front) -> Router {
 async fn enter(
     State(front): State<Front>,
     Extension(peer): Extension<Peer>,
-    Extension(place): Extension<Arc<Place>>,
+    Extension(place): Extension<Arc<ConnectionSlot>>,
     mut request: Request,
     next: Next,
 ) -> Reply {
@@ -95,7 +95,7 @@ async fn enter(
         Err(reply) => return sealed(reply),
     };
     if let Some(known) = front.agents.get(caller.0) {
-        place.vouch(&known.agent.name);
+        place.authenticate(&known.agent.name);
     }
     if let Err(reply) = charge(&front, caller, 1) {
         return sealed(reply);

@@ -27,7 +27,7 @@ pub enum PostgresError {
     },
     /// The log is not the one that was signed.
     #[error(
-        "the log in {place} does not begin with the {signed} records of the newest checkpoint that is kept beside it, so nothing is signed"
+        "the log in {place} no longer matches its newest checkpoint ({signed} records): refusing to sign"
     )]
     Diverged {
         /// The database and its host.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ringfence::audit::{
-    Checkpoint, Frontier, InclusionProof, Note, ProofError, ProofFile, SignerKey, Succession, TrustedLog,
+    Checkpoint, Continuity, Frontier, InclusionProof, Note, ProofError, ProofFile, SignerKey, TrustedLog,
 };
 
 use super::PostgresStore;
@@ -36,14 +36,14 @@ impl PostgresStore {
     async fn succeed(&self, key: &SignerKey, origin: &str, frontier: &Frontier) -> Result<(), PostgresError> {
         let log = TrustedLog::new(origin, [key.verifier().clone()])?;
         let kept = self.checkpoints().await?;
-        let succession = Succession::of(&log, kept.iter().map(|(_, note)| note));
+        let continuity = Continuity::of(&log, kept.iter().map(|(_, note)| note));
         let diverged =
-            |_| PostgresError::Diverged { place: Arc::clone(self.place()), signed: succession.signed() };
-        let needed = &succession.needed(frontier.size()).map_err(diverged)?;
+            |_| PostgresError::Diverged { place: Arc::clone(self.place()), signed: continuity.signed() };
+        let needed = &continuity.needed(frontier.size()).map_err(diverged)?;
         // A node that is there never changes, so that it need not be one state that is seen.
         let read = |session: Arc<Session>| async move { log::nodes(&session, needed).await };
         let nodes = self.readers().read(read).await?;
-        succession.prove(frontier, |id| nodes.get(&id).copied()).map_err(diverged)
+        continuity.prove(frontier, |id| nodes.get(&id).copied()).map_err(diverged)
     }
 
     /// Returns the kept checkpoints with the sizes they are filed under, smallest first. Nobody has verified them.

@@ -42,7 +42,7 @@ pub enum SqliteError {
         why: String,
     },
     /// The log is not the one that was signed.
-    #[error("the log in `{}` does not begin with the {signed} records of the newest checkpoint that is kept beside it, so nothing is signed", path.display())]
+    #[error("the log in `{}` no longer matches its newest checkpoint ({signed} records): refusing to sign", path.display())]
     Diverged {
         /// The file.
         path: PathBuf,

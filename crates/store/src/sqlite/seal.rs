@@ -3,7 +3,7 @@
 //! INVARIANT: only a log that goes on from where this process last knew it, and from what was signed of it last, is signed.
 
 use ringfence::audit::{
-    Checkpoint, Frontier, InclusionProof, Note, ProofError, ProofFile, SignerKey, Succession, TrustedLog,
+    Checkpoint, Continuity, Frontier, InclusionProof, Note, ProofError, ProofFile, SignerKey, TrustedLog,
 };
 
 use super::SqliteStore;
@@ -29,10 +29,10 @@ impl SqliteStore {
     fn succeed(&self, key: &SignerKey, origin: &str, frontier: &Frontier) -> Result<(), SqliteError> {
         let log = TrustedLog::new(origin, [key.verifier().clone()])?;
         let kept = self.checkpoints()?;
-        let succession = Succession::of(&log, kept.iter().map(|(_, note)| note));
+        let continuity = Continuity::of(&log, kept.iter().map(|(_, note)| note));
         let proven = self.0.readers.snapshot(|snapshot| {
             let mut broken = None;
-            let proven = succession.prove(frontier, |id| {
+            let proven = continuity.prove(frontier, |id| {
                 log::node(snapshot, id).unwrap_or_else(|error| {
                     broken = Some(self.failed(&error));
                     None
@@ -41,7 +41,7 @@ impl SqliteStore {
             broken.map_or(Ok(proven), Err)
         })?;
         let diverged =
-            |_| SqliteError::Diverged { path: self.path().to_path_buf(), signed: succession.signed() };
+            |_| SqliteError::Diverged { path: self.path().to_path_buf(), signed: continuity.signed() };
         proven.map_err(diverged)
     }
 

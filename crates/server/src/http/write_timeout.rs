@@ -1,4 +1,4 @@
-//! A stream whose other end has to take what is written to it.
+//! A write timeout for a stream: it fails when the peer reads nothing for too long.
 
 use std::future::Future as _;
 use std::io::{self, IoSlice};
@@ -10,14 +10,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
 /// Breaks when the other end takes nothing for too long while something waits to be written.
-pub(super) struct Patient<S> {
+pub(super) struct WriteTimeout<S> {
     stream: S,
     patience: Duration,
     /// Runs while the other end takes nothing.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> WriteTimeout<S> {
     pub(super) const fn new(stream: S, patience: Duration) -> Self {
         Self { stream, patience, stalled: None }
     }
@@ -32,14 +32,14 @@ impl<S> Patient<S> {
         match stalled.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::Error::new(
                 io::ErrorKind::TimedOut,
-                "the other end does not take what is sent",
+                "write timeout: the peer does not read",
             ))),
             Poll::Pending => Poll::Pending,
         }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -49,7 +49,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -92,7 +92,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_end_that_takes_nothing_breaks_and_one_that_is_slow_does_not() {
         let (ours, mut theirs) = tokio::io::duplex(4);
-        let mut patient = Patient::new(ours, Duration::from_secs(10));
+        let mut patient = WriteTimeout::new(ours, Duration::from_secs(10));
         let slow = tokio::spawn(async move {
             for _ in 0..5 {
                 tokio::time::sleep(Duration::from_secs(9)).await;

@@ -1,6 +1,7 @@
-//! Places for connections: whoever has shown who they are keeps theirs, and among strangers the newest has the best claim.
+//! The connection limit of a listener. An authenticated connection keeps its slot; when all slots are taken, a new connection evicts
+//! the oldest unauthenticated one of the address that has the most.
 //!
-//! INVARIANT: a connection that somebody vouched for is never ended to make room, and strangers alone cannot keep anybody out.
+//! INVARIANT: an authenticated connection is never evicted, and unauthenticated ones alone cannot fill the listener.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -15,15 +16,15 @@ use super::rate::peer_key;
 const SHARE: usize = 4;
 
 /// The places of a listener.
-pub(super) struct Crowd {
+pub(super) struct ConnectionSlots {
     most: usize,
-    places: Mutex<Places>,
+    places: Mutex<SlotTable>,
     /// Told when a place is free again.
     freed: Notify,
 }
 
 #[derive(Default)]
-struct Places {
+struct SlotTable {
     /// How many were given out so far: also the order in which they were.
     given: u64,
     /// The places of connections that nobody vouched for, by where they come from, oldest first.
@@ -34,7 +35,7 @@ struct Places {
     known: HashMap<String, usize>,
 }
 
-impl Places {
+impl SlotTable {
     fn taken(&self) -> usize {
         self.ends.len() + self.known.values().sum::<usize>()
     }
@@ -59,13 +60,13 @@ impl Places {
     }
 }
 
-impl Crowd {
+impl ConnectionSlots {
     pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self { most, places: Mutex::default(), freed: Notify::new() })
     }
 
     /// Gives a connection its place. Where all are taken, a stranger loses theirs; where there is none, this waits.
-    pub(super) async fn enter(self: &Arc<Self>, peer: SocketAddr) -> Arc<Place> {
+    pub(super) async fn enter(self: &Arc<Self>, peer: SocketAddr) -> Arc<ConnectionSlot> {
         let peer = peer_key(peer.ip());
         loop {
             let freed = self.freed.notified();
@@ -76,7 +77,7 @@ impl Crowd {
         }
     }
 
-    fn try_enter(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
+    fn try_enter(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionSlot> {
         let mut places = self.places();
         if places.taken() >= self.most && !places.make_room() {
             return None;
@@ -86,17 +87,23 @@ impl Crowd {
         let end = CancellationToken::new();
         places.strangers.entry(peer).or_default().insert(number);
         places.ends.insert(number, end.clone());
-        Some(Place { crowd: Arc::clone(self), number, peer, end, owner: Mutex::default() })
+        Some(ConnectionSlot {
+            connection_slots: Arc::clone(self),
+            number,
+            peer,
+            end,
+            owner: Mutex::default(),
+        })
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
+    fn places(&self) -> MutexGuard<'_, SlotTable> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The place of one connection.
-pub(crate) struct Place {
-    crowd: Arc<Crowd>,
+pub(crate) struct ConnectionSlot {
+    connection_slots: Arc<ConnectionSlots>,
     number: u64,
     peer: IpAddr,
     end: CancellationToken,
@@ -104,20 +111,20 @@ pub(crate) struct Place {
     owner: Mutex<Option<String>>,
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Returns when the place is given to somebody else.
-    pub(super) async fn is_lost(&self) {
+    pub(super) async fn evicted(&self) {
         self.end.cancelled().await;
     }
 
     /// Keeps the place for an agent or a person who has shown that they are it, as far as their share goes.
-    pub(crate) fn vouch(&self, name: &str) {
+    pub(crate) fn authenticate(&self, name: &str) {
         let mut owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
         if owner.is_some() {
             return;
         }
-        let mut places = self.crowd.places();
-        let share = (self.crowd.most / SHARE).max(1);
+        let mut places = self.connection_slots.places();
+        let share = (self.connection_slots.most / SHARE).max(1);
         let kept = places.known.get(name).copied().unwrap_or_default();
         // A place that was lost meanwhile is somebody else's.
         if kept < share && places.leave(self.number, self.peer).is_some() {
@@ -127,10 +134,10 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let owner = self.owner.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let mut places = self.crowd.places();
+        let mut places = self.connection_slots.places();
         match owner {
             None => drop(places.leave(self.number, self.peer)),
             Some(name) => {
@@ -143,7 +150,7 @@ impl Drop for Place {
             }
         }
         drop(places);
-        self.crowd.freed.notify_waiters();
+        self.connection_slots.freed.notify_waiters();
     }
 }
 
@@ -155,39 +162,43 @@ mod tests {
         SocketAddr::from(([192, 0, 2, last], 1))
     }
 
-    fn lost(place: &Place) -> bool {
+    fn lost(place: &ConnectionSlot) -> bool {
         place.end.is_cancelled()
     }
 
     #[tokio::test]
     async fn the_oldest_stranger_of_the_largest_crowd_makes_room() {
-        let crowd = Crowd::new(4);
-        let lonely = crowd.enter(from(1)).await;
-        let many = [crowd.enter(from(2)).await, crowd.enter(from(2)).await, crowd.enter(from(2)).await];
-        let fifth = crowd.enter(from(3)).await;
+        let connection_slots = ConnectionSlots::new(4);
+        let lonely = connection_slots.enter(from(1)).await;
+        let many = [
+            connection_slots.enter(from(2)).await,
+            connection_slots.enter(from(2)).await,
+            connection_slots.enter(from(2)).await,
+        ];
+        let fifth = connection_slots.enter(from(3)).await;
         assert!(!lost(&lonely) && lost(&many[0]) && !lost(&many[1]) && !lost(&fifth));
         drop(many);
-        let _sixth = crowd.enter(from(4)).await;
-        let _seventh = crowd.enter(from(4)).await;
+        let _sixth = connection_slots.enter(from(4)).await;
+        let _seventh = connection_slots.enter(from(4)).await;
         assert!(!lost(&lonely) && !lost(&fifth), "what was lost and left frees no second place");
     }
 
     #[tokio::test]
     async fn whoever_was_vouched_for_stays_up_to_a_share() {
-        let crowd = Crowd::new(4);
-        let kept = crowd.enter(from(1)).await;
-        kept.vouch("alice");
-        let beyond = crowd.enter(from(1)).await;
-        beyond.vouch("alice");
+        let connection_slots = ConnectionSlots::new(4);
+        let kept = connection_slots.enter(from(1)).await;
+        kept.authenticate("alice");
+        let beyond = connection_slots.enter(from(1)).await;
+        beyond.authenticate("alice");
         let mut strangers = Vec::new();
         for _ in 0..10 {
-            strangers.push(crowd.enter(from(9)).await);
+            strangers.push(connection_slots.enter(from(9)).await);
         }
         assert!(!lost(&kept), "alice's share is one of four");
-        let other = crowd.enter(from(9)).await;
-        other.vouch("bob");
+        let other = connection_slots.enter(from(9)).await;
+        other.authenticate("bob");
         for _ in 0..10 {
-            strangers.push(crowd.enter(from(9)).await);
+            strangers.push(connection_slots.enter(from(9)).await);
         }
         assert!(!lost(&other));
         assert!(strangers.iter().filter(|one| !lost(one)).count() <= 2);
@@ -195,18 +206,18 @@ mod tests {
 
     #[tokio::test]
     async fn where_everybody_was_vouched_for_newcomers_wait() {
-        let crowd = Crowd::new(2);
-        let (one, two) = (crowd.enter(from(1)).await, crowd.enter(from(1)).await);
-        one.vouch("alice");
-        two.vouch("bob");
-        assert!(crowd.try_enter(peer_key(from(2).ip())).is_none());
-        let (third, ()) = tokio::join!(crowd.enter(from(2)), async {
+        let connection_slots = ConnectionSlots::new(2);
+        let (one, two) = (connection_slots.enter(from(1)).await, connection_slots.enter(from(1)).await);
+        one.authenticate("alice");
+        two.authenticate("bob");
+        assert!(connection_slots.try_enter(peer_key(from(2).ip())).is_none());
+        let (third, ()) = tokio::join!(connection_slots.enter(from(2)), async {
             tokio::task::yield_now().await;
             drop(one);
         });
         assert!(!lost(&third) && !lost(&two));
         // A name that left has its share again.
-        third.vouch("alice");
-        assert!(crowd.try_enter(peer_key(from(2).ip())).is_none());
+        third.authenticate("alice");
+        assert!(connection_slots.try_enter(peer_key(from(2).ip())).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a log goes on from what was signed of it before.
+//! Checks that a log still extends its newest signed checkpoint.
 
 use super::checkpoint::{Checkpoint, TrustedLog};
 use super::error::ProofError;
@@ -12,7 +12,7 @@ use super::tree::{Frontier, NodeId};
 /// # Examples
 ///
 /// ```
-/// use ringfence::audit::{Checkpoint, Frontier, Hash, SignerKey, Succession, TrustedLog};
+/// use ringfence::audit::{Checkpoint, Frontier, Hash, SignerKey, Continuity, TrustedLog};
 ///
 /// let key = SignerKey::from_seed("audit.example/log", &[7; 32])?;
 /// let log = TrustedLog::new("audit.example/log", [key.verifier().clone()])?;
@@ -20,20 +20,20 @@ use super::tree::{Frontier, NodeId};
 /// frontier.append(Hash::leaf(b"one"));
 /// let kept = Checkpoint::new("audit.example/log", &frontier)?.sign(&key)?.to_string();
 ///
-/// let succession = Succession::of(&log, [&kept]);
-/// assert!(succession.prove(&frontier, |_| None).is_ok());
+/// let continuity = Continuity::of(&log, [&kept]);
+/// assert!(continuity.prove(&frontier, |_| None).is_ok());
 /// let mut rewritten = Frontier::new();
 /// rewritten.append(Hash::leaf(b"another"));
-/// assert!(succession.prove(&rewritten, |_| None).is_err());
-/// assert!(succession.prove(&Frontier::new(), |_| None).is_err());
+/// assert!(continuity.prove(&rewritten, |_| None).is_err());
+/// assert!(continuity.prove(&Frontier::new(), |_| None).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Succession {
+pub struct Continuity {
     newest: Option<Checkpoint>,
 }
 
-impl Succession {
+impl Continuity {
     /// Starts from the kept checkpoints. Those that the log has not signed say nothing.
     pub fn of(log: &TrustedLog, kept: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let opened = kept
@@ -48,7 +48,7 @@ impl Succession {
         self.newest.as_ref().map_or(0, Checkpoint::size)
     }
 
-    /// Returns the nodes that [`Succession::prove`] needs for a log of this size.
+    /// Returns the nodes that [`Continuity::prove`] needs for a log of this size.
     ///
     /// # Errors
     ///
