@@ -14,7 +14,7 @@ pub struct Streams<'a> {
     pub(crate) input: Input,
     pub(crate) input_path: InputPath,
     pub(crate) output: Option<OwnedFd>,
-    pub(crate) observer: Option<Observer<'a>>,
+    pub(crate) observer: Option<Observer>,
     pub(crate) leash: Option<OwnedFd>,
     pub(crate) gate: Option<Opener<'a>>,
     pub(crate) gauge: Option<Arc<AtomicU64>>,
@@ -42,8 +42,10 @@ pub struct Sockets {
 /// Takes the sockets of a gate, before the command runs. An error ends everything.
 pub type Opener<'a> = Box<dyn FnOnce(Sockets) -> std::io::Result<()> + Send + 'a>;
 
-/// Takes pieces of output as they come. One that breaks off has had enough, and the stream is closed.
-pub type Observer<'a> = Box<dyn FnMut(Stream, &[u8]) -> ControlFlow<()> + Send + 'a>;
+/// Takes pieces of output as they come. One that breaks off has had enough, and the stream is closed. On Linux it has a thread of its
+/// own: while it blocks, the command waits and every limit holds. One that blocks on after a limit or the leash has ended the command
+/// is left behind.
+pub type Observer = Box<dyn FnMut(Stream, &[u8]) -> ControlFlow<()> + Send>;
 
 /// Which stream a piece of output came from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -103,7 +105,7 @@ impl<'a> Streams<'a> {
     }
 
     /// Hands output on as it comes, within the output limit, instead of keeping it.
-    pub fn observe(mut self, observer: impl FnMut(Stream, &[u8]) -> ControlFlow<()> + Send + 'a) -> Self {
+    pub fn observe(mut self, observer: impl FnMut(Stream, &[u8]) -> ControlFlow<()> + Send + 'static) -> Self {
         self.observer = Some(Box::new(observer));
         self
     }

@@ -1,22 +1,23 @@
 //! `ringfence run`
 
 pub(super) mod limit;
+mod pass;
 mod show;
 mod spec;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, PipeReader, Write};
-use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use ringfence::policy::Image;
-use ringfence::sandbox::{Plan, RawTerminal, Report, Sandbox, SandboxError, Stream, Streams};
+use ringfence::sandbox::{LimitName, Plan, RawTerminal, Report, Sandbox, SandboxError, Streams};
 
 pub(super) use self::limit::limits;
 
+use self::pass::{OutputPasser, Passed};
 use self::show::{print, refuse, shared_files, shown, shown_path};
-use self::spec::specify;
+use self::spec::{Request, specify};
 use crate::error::{CommandError, Exit};
 use crate::interrupt::Interrupt;
 use crate::load::Place;
@@ -28,7 +29,7 @@ use crate::sandbox::{BackendChoice, choose};
 ///
 /// Nothing is granted that is not named: no files, no network, no environment, no other programs. The command itself may
 /// always be started. Its exit code is passed through, 128 and the signal's number when a signal ended it, 124 when its
-/// time was up; 3 when it was refused before it started.
+/// time was up; 3 when it was refused before it started; 4 when it ended with 0 and the `output` limit cut what it wrote.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ringfence run --read src --write out -- python3 build.py
@@ -100,7 +101,7 @@ pub(crate) enum Ran {
 }
 
 pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<Ran, CommandError> {
-    let (spec, grant) = specify(args, place)?;
+    let Request { spec, network: grant, limits_output } = specify(args, place)?;
     // Drives what is said to a container engine.
     let runtime = match &args.image {
         Some(_) => Some(engine_runtime().map_err(CommandError::Start)?),
@@ -114,10 +115,14 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
         Ok(sandbox) => sandbox,
         Err(error) => return refuse(args, &error, out),
     };
-    let plan = match sandbox.plan(&spec) {
+    let mut plan = match sandbox.plan(&spec) {
         Ok(plan) => plan,
         Err(error) => return refuse(args, &error, out),
     };
+    // What is passed on is held nowhere, and needs no limit; what is kept for the JSON does.
+    if !limits_output && !args.json {
+        plan.limits.output = None;
+    }
     if args.print_plan {
         for one in &plan.recovered {
             let _told = writeln!(
@@ -153,46 +158,61 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
     let network = network.map(CommandNetwork::close);
     match started {
         Err(error) => refuse(args, &error, out),
-        Ok((report, lost)) => {
-            for (number, one) in report.quarantined.iter().enumerate().filter(|_| !args.json) {
+        Ok((report, passed)) => {
+            let mut lines = Vec::new();
+            for (number, one) in report.quarantined.iter().enumerate() {
                 let who = if number < plan.recovered.len() { "a run that was killed" } else { "the command" };
-                let _told = writeln!(
-                    crate::print::errors(),
-                    "ringfence: {who} made `{}`, which is protected; it was moved to `{}`",
+                lines.push(format!(
+                    "{who} made `{}`, which is protected; it was moved to `{}`",
                     shown_path(&one.found),
                     shown_path(&one.moved)
-                );
+                ));
             }
-            for (path, why) in report.left.iter().filter(|_| !args.json) {
-                let _told = writeln!(
-                    crate::print::errors(),
-                    "ringfence: `{}` is protected and could not be moved aside, look at it: {why}",
-                    shown_path(path)
-                );
+            for (path, why) in &report.left {
+                let path = shown_path(path);
+                lines.push(format!(
+                    "`{path}` is protected and could not be moved aside, look at it: {why}"
+                ));
             }
+            lines.extend(limit::sentences(&report, &plan.limits));
             if args.json {
                 serde_json::to_writer(&mut *out, &shown(&report, network.as_ref()))
                     .map_err(std::io::Error::from)?;
                 writeln!(out)?;
+            } else if passed.is_stuck {
+                lines.push("nobody reads the output; the rest of it is lost".into());
+                pass::tell_in_time(lines);
             } else {
-                for sentence in limit::sentences(&report, &plan.limits) {
-                    let _told = writeln!(crate::print::errors(), "ringfence: {sentence}");
-                }
+                pass::tell(&lines);
             }
-            if let Some(error) = lost {
+            if let Some(error) = passed.error {
                 return Err(error.into());
             }
             let code = interrupt
                 .and_then(|interrupt| interrupt.received())
                 .map_or(report.ending.code(), |signal| 128 + signal);
-            // What is left is not done, whatever the command says of itself.
-            let code = if code == 0 && !report.left.is_empty() { 1 } else { code };
-            Ok(Ran::Child(u8::try_from(code).unwrap_or(u8::MAX)))
+            Ok(Ran::Child(u8::try_from(own_code(code, &report)).unwrap_or(u8::MAX)))
         }
     }
 }
 
-/// Runs it, and also returns why its output could not be passed on.
+/// Returns the code to end with: what was not done is not done, whatever the command says of itself.
+fn own_code(code: i32, report: &Report) -> i32 {
+    if code != 0 {
+        code
+    } else if !report.left.is_empty() {
+        1
+    } else if report.exceeded.contains(&LimitName::Output) {
+        CUT_OUTPUT
+    } else {
+        0
+    }
+}
+
+/// How a run ends whose command ended with 0, and of whose output a part is missing.
+const CUT_OUTPUT: i32 = 4;
+
+/// Runs it, and also returns what came of passing its output on.
 fn start(
     args: &RunArgs,
     sandbox: &Sandbox,
@@ -200,7 +220,7 @@ fn start(
     leash: Option<PipeReader>,
     network: Option<&CommandNetwork>,
     out: &mut dyn Write,
-) -> Result<(Report, Option<std::io::Error>), SandboxError> {
+) -> Result<(Report, Passed), SandboxError> {
     let stdin = std::io::stdin();
     let mut streams = Streams::default();
     if let Some(leash) = leash {
@@ -216,32 +236,13 @@ fn start(
         streams = streams.input_from(descriptor);
     }
     if args.json {
-        return Ok((sandbox.run_plan(plan, streams)?, None));
+        return Ok((sandbox.run_plan(plan, streams)?, Passed::default()));
     }
     let _flushed = out.flush();
     let _raw = if args.tty { RawTerminal::new(&stdin) } else { None };
-    let (mut stdout, mut stderr) = (crate::print::passed_output(), crate::print::passed_errors());
-    let mut lost = None;
-    let report = sandbox.run_plan(
-        plan,
-        streams.observe(|stream, bytes| {
-            let written = match stream {
-                Stream::Error => stderr.write_all(bytes),
-                Stream::Output => stdout.write_all(bytes).and_then(|()| stdout.flush()),
-            };
-            match written {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    // Whoever reads our output may have had enough.
-                    if error.kind() != std::io::ErrorKind::BrokenPipe {
-                        lost.get_or_insert(error);
-                    }
-                    ControlFlow::Break(())
-                }
-            }
-        }),
-    )?;
-    Ok((report, lost))
+    let passer = OutputPasser::default();
+    let report = sandbox.run_plan(plan, streams.observe(passer.observer()))?;
+    Ok((report, passer.passed()))
 }
 
 fn engine_runtime() -> std::io::Result<tokio::runtime::Runtime> {

@@ -46,6 +46,7 @@ mod run;
 mod scan;
 mod schema;
 mod store;
+mod supervise;
 mod terminal;
 mod workflow;
 mod wrap;

@@ -99,7 +99,7 @@ impl SandboxLauncher {
             let mut gate = None;
             let streams =
                 Streams::default().input_pipe(their_input).output_to(their_output).leash(held).gauge(gauge);
-            let streams = streams.observe(|_, bytes| {
+            let streams = streams.observe(move |_, bytes| {
                 errors(bytes);
                 ControlFlow::Continue(())
             });

@@ -26,7 +26,7 @@ pub enum Input {
 pub struct Session<'a> {
     input: Option<Input>,
     output: Option<OwnedFd>,
-    observer: Option<Observer<'a>>,
+    observer: Option<Observer>,
     leash: Option<OwnedFd>,
     gate: Option<Opener<'a>>,
     deadline: Option<Instant>,

@@ -1,7 +1,8 @@
 //! Watching a command to its end: output, input, the deadline, and how it ended.
 
+mod queue;
+
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +17,8 @@ use rustix::process::{Signal, pidfd_send_signal};
 use super::account::{Looking, Spent};
 use super::ends::Ours;
 use super::launch::LONGEST_START;
+use queue::OutputQueue;
+
 use crate::limit::{Enforcer, LimitName};
 use crate::plan::Plan;
 use crate::report::{Capture, Ending, Keep, Usage};
@@ -116,22 +119,28 @@ const SHORTEST_MEMORY_PAUSE: Duration = Duration::from_millis(2);
 const FILLED_A_MICROSECOND: u64 = 4 << 10;
 /// How often it is looked where nobody but a person wants to know.
 const GAUGE_PAUSE: Duration = Duration::from_secs(1);
+/// How long an observer that takes nothing is waited for when a limit has ended the command.
+const PATIENCE_AFTER_LIMIT: Duration = Duration::from_secs(5);
+/// The same, when nobody waits for the command any more.
+const PATIENCE_AFTER_LEASH: Duration = Duration::from_secs(1);
 
 /// Watches until everything is over.
 pub(crate) fn watch(
     process: &mut dyn Process,
     streams: Ours,
-    mut observer: Option<Observer<'_>>,
+    observer: Option<Observer>,
     bounds: &Bounds,
 ) -> Result<Watched, Errno> {
     let started = Instant::now();
-    // Whoever takes the output may keep us waiting; the deadline does not wait.
-    let keeps_waiting = observer.is_some() || streams.input.may_wait();
+    // Where the input comes from may keep us waiting; the deadline does not wait.
+    let keeps_waiting = streams.input.may_wait();
     let _watchdog =
         bounds.deadline.filter(|_| keeps_waiting).map(|deadline| Watchdog::new(process.pidfd(), deadline));
+    let queue = observer.map(OutputQueue::new).transpose()?;
+    let mut progress = (0, started);
     let Ours { mut input, mut output, mut error } = streams;
     let mut captures = [(Capture::default(), 0), (Capture::default(), 0)];
-    let keep = if observer.is_some() { Keep::No } else { Keep::Yes };
+    let keep = if queue.is_some() { Keep::No } else { Keep::Yes };
     let (mut timed_out, mut over, mut cut) = (false, false, false);
     let (mut out_of_cpu, mut out_of_memory, mut is_late) = (false, false, false);
     let mut latest_start = Some(started + LONGEST_START);
@@ -139,10 +148,27 @@ pub(crate) fn watch(
     let mut buffer = vec![0; 64 << 10];
 
     // What is left in the pipes at the end is taken; that somebody outside still holds one is not waited for.
-    let mut left = false;
-    while !over || left {
+    let (mut left, mut ended) = (false, started);
+    loop {
         let now = Instant::now();
-        if !timed_out && bounds.deadline.is_some_and(|deadline| now >= deadline) {
+        let is_unread = queue.as_ref().is_some_and(|queue| !queue.is_empty());
+        if over && !left && !is_unread {
+            break;
+        }
+        // What the command wrote is kept for a slow reader; for one that reads nothing, only as long as somebody waits for an end.
+        if let Some(taken) = queue.as_ref().map(OutputQueue::taken).filter(|taken| *taken != progress.0) {
+            progress = (taken, now);
+        }
+        let patience = if cut {
+            Some(PATIENCE_AFTER_LEASH)
+        } else {
+            (timed_out || out_of_cpu || out_of_memory || is_late).then_some(PATIENCE_AFTER_LIMIT)
+        };
+        let give_up = patience.filter(|_| over && is_unread).map(|patience| progress.1 + patience);
+        if give_up.is_some_and(|latest| now >= latest) {
+            break;
+        }
+        if !over && !timed_out && bounds.deadline.is_some_and(|deadline| now >= deadline) {
             timed_out = true;
             kill(process);
         }
@@ -172,6 +198,8 @@ pub(crate) fn watch(
             .into_iter()
             .chain(look)
             .chain(latest_start)
+            .filter(|_| !over)
+            .chain(give_up)
             .min()
             .map(|next| next.saturating_duration_since(now));
 
@@ -185,26 +213,44 @@ pub(crate) fn watch(
                 news.into_iter().map(|fd| (Source::News, PollFd::from_borrowed_fd(fd, PollFlags::IN))),
             );
         }
+        let has_room = queue.as_ref().is_none_or(OutputQueue::has_room);
         for (source, descriptor) in [(Source::Output, &output), (Source::Error, &error)] {
-            polled.extend(descriptor.as_ref().map(|fd| (source, PollFd::new(fd, PollFlags::IN))));
+            let read = descriptor.as_ref().filter(|_| has_room);
+            polled.extend(read.map(|fd| (source, PollFd::new(fd, PollFlags::IN))));
         }
+        polled.extend(
+            queue.as_ref().map(|queue| {
+                (Source::Queue, PollFd::from_borrowed_fd(queue.changed(), PollFlags::IN))
+            }),
+        );
         if !cut {
             polled.extend(bounds.leash.as_ref().map(|fd| (Source::Leash, PollFd::new(fd, PollFlags::IN))));
         }
         if !over {
             polled.extend(input.wants().map(|(fd, flags)| (Source::Input, PollFd::new(fd, flags))));
         }
-        let wait = if over { Some(Duration::ZERO) } else { wait };
+        let wait = if over && !is_unread { Some(Duration::ZERO) } else { wait };
         let ready = ready(&mut polled, wait)?;
-        left = ready.iter().any(|source| matches!(source, Source::End | Source::Error | Source::Output));
+        // What was not looked at may hold something.
+        left = !has_room
+            || ready.iter().any(|source| {
+                matches!(source, Source::End | Source::Error | Source::Output | Source::Queue)
+            });
         for source in ready {
             match source {
-                Source::End => over = true,
+                Source::End => (over, ended) = (true, Instant::now()),
                 Source::News => process.listen(),
                 Source::Input => input.go_on(&mut buffer),
                 Source::Leash => {
                     cut = true;
                     kill(process);
+                }
+                Source::Queue => {
+                    let Some(queue) = &queue else { continue };
+                    queue.acknowledge();
+                    // Whoever takes it has had enough: the command learns of it as of any pipe that nobody reads.
+                    output.take_if(|_| queue.is_refused(Stream::Output));
+                    error.take_if(|_| queue.is_refused(Stream::Error));
                 }
                 Source::Output | Source::Error => {
                     let (place, stream, descriptor) = match source {
@@ -215,10 +261,9 @@ pub(crate) fn watch(
                         let Some((capture, total)) = captures.get_mut(place) else { return false };
                         drain(fd.as_fd(), &mut buffer, |bytes| {
                             let kept = capture.take(bytes, bounds.output, keep, total);
-                            match &mut observer {
-                                Some(observer) if !kept.is_empty() => observer(stream, kept),
-                                _ => ControlFlow::Continue(()),
-                            }
+                            let Some(queue) = &queue else { return true };
+                            queue.push(stream, kept);
+                            queue.has_room()
                         })
                     });
                     if !open {
@@ -230,10 +275,10 @@ pub(crate) fn watch(
     }
     input.settle(&mut buffer);
     let (ending, mut usage) = process.ending();
-    usage.wall = started.elapsed();
+    usage.wall = ended.saturating_duration_since(started);
     let [(stdout, _), (stderr, _)] = captures;
     let by_watchdog = ending == Ending::Signalled(libc::SIGKILL)
-        && bounds.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        && bounds.deadline.is_some_and(|deadline| ended >= deadline);
     let ending = if timed_out || by_watchdog { Ending::TimedOut } else { ending };
     Ok(Watched { ending, usage, stdout, stderr, out_of_cpu, out_of_memory, is_late })
 }
@@ -246,6 +291,7 @@ enum Source {
     Leash,
     News,
     Output,
+    Queue,
 }
 
 fn ready(polled: &mut [(Source, PollFd<'_>)], wait: Option<Duration>) -> Result<Vec<Source>, Errno> {
@@ -293,13 +339,13 @@ fn kill(process: &dyn Process) {
     let _sent = pidfd_send_signal(process.pidfd(), Signal::KILL);
 }
 
-/// Reads what there is, but for a while only: there is more to look after. Returns whether more may come.
-fn drain(pipe: BorrowedFd<'_>, buffer: &mut [u8], mut take: impl FnMut(&[u8]) -> ControlFlow<()>) -> bool {
+/// Reads what there is, but for a while only, and as long as there is room: there is more to look after. Returns whether more may
+/// come.
+fn drain(pipe: BorrowedFd<'_>, buffer: &mut [u8], mut take: impl FnMut(&[u8]) -> bool) -> bool {
     for _ in 0..READS_PER_TURN {
         match rustix::io::read(pipe, &mut *buffer) {
             Ok(0) => return false,
-            // Whoever takes it has had enough: the command learns of it as of any pipe that nobody reads.
-            Ok(length) if take(buffer.get(..length).unwrap_or_default()).is_break() => return false,
+            Ok(length) if !take(buffer.get(..length).unwrap_or_default()) => return true,
             Ok(_) | Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => return true,
             Err(_) => return false,
@@ -309,3 +355,6 @@ fn drain(pipe: BorrowedFd<'_>, buffer: &mut [u8], mut take: impl FnMut(&[u8]) ->
 }
 
 const READS_PER_TURN: usize = 16;
+
+#[cfg(test)]
+mod tests;

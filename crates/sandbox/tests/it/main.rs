@@ -1,6 +1,7 @@
 //! The sandbox on this machine, for real.
 
 mod adapter;
+mod blocked;
 mod example;
 mod explained;
 mod gate;

@@ -11,8 +11,18 @@ use crate::error::CommandError;
 use crate::load::Place;
 use crate::secrets;
 
-/// Returns what is granted, and beside it the hosts.
-pub(super) fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGrant), CommandError> {
+/// What the command line asks for.
+pub(super) struct Request {
+    /// What is granted.
+    pub(super) spec: Spec,
+    /// Which hosts are.
+    pub(super) network: NetworkGrant,
+    /// Whether somebody has set a limit of output.
+    pub(super) limits_output: bool,
+}
+
+/// Reads the command line.
+pub(super) fn specify(args: &RunArgs, place: &Place) -> Result<Request, CommandError> {
     let input = |message: String, hint| CommandError::Input { message, hint };
     let (program, arguments) =
         args.command.split_first().ok_or_else(|| input("no command is given".into(), None))?;
@@ -25,6 +35,7 @@ pub(super) fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGra
         .called(program)
         .arguments(arguments.iter().cloned())
         .limits(limits(&args.limit)?);
+    let mut limits_output = limits(&args.limit)?.output.is_some();
     if let Some(image) = &args.image {
         spec = spec.in_image(image.as_str());
     }
@@ -38,6 +49,7 @@ pub(super) fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGra
             let grant = resolve_capabilities(&declared, &loaded.personality)
                 .map_err(|refusal| input(refusal.to_string(), None))?;
             let limits = limits(&args.limit)?.meet(&declaration.limits).meet(&loaded.personality.limits);
+            limits_output = limits.output.is_some();
             spec = spec
                 .limits(limits)
                 .grant(&grant, find)
@@ -111,7 +123,7 @@ pub(super) fn specify(args: &RunArgs, place: &Place) -> Result<(Spec, NetworkGra
     if args.tty {
         spec = spec.terminal();
     }
-    Ok((spec, network))
+    Ok(Request { spec, network, limits_output })
 }
 
 fn absolute(path: &Path) -> Option<PathBuf> {

@@ -1,0 +1,73 @@
+use std::ops::ControlFlow;
+use std::process::{Child, Command};
+use std::sync::mpsc::channel;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::*;
+
+/// A process that always uses as much as it is said to.
+struct Fake {
+    child: Child,
+    pidfd: OwnedFd,
+    spent: Spent,
+}
+
+impl Fake {
+    fn new(spent: Spent) -> Self {
+        let child = Command::new("sleep").arg("600").spawn().unwrap();
+        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).unwrap();
+        Self { child, pidfd, spent }
+    }
+}
+
+impl Process for Fake {
+    fn pidfd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+
+    fn ending(&mut self) -> (Ending, Usage) {
+        use std::os::unix::process::ExitStatusExt;
+        let status = self.child.wait().unwrap();
+        (Ending::from_wait(status.into_raw()), Usage::default())
+    }
+
+    fn spent(&mut self, _looking: Looking) -> Option<Spent> {
+        Some(self.spent)
+    }
+}
+
+fn bounds(memory: u64) -> Bounds {
+    let latest = Instant::now() + Duration::from_secs(300);
+    Bounds {
+        deadline: Some(latest),
+        output: usize::MAX,
+        cpu: None,
+        memory: Some(memory),
+        leash: None,
+        gauge: None,
+    }
+}
+
+/// Without a control group, memory is looked at here.
+#[test]
+fn memory_is_looked_at_while_nobody_takes_the_output() {
+    let (output, theirs) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+    rustix::fs::fcntl_setfl(&output, rustix::fs::OFlags::NONBLOCK).unwrap();
+    rustix::io::write(&theirs, b"nobody takes this").unwrap();
+    let (blocked, is_blocked) = channel();
+    let (_held, never) = channel::<()>();
+    let observer: Observer = Box::new(move |_, _| {
+        let _told = blocked.send(());
+        let _released = never.recv();
+        ControlFlow::Continue(())
+    });
+    let mut process = Fake::new(Spent { memory: 65 << 20, ..Spent::default() });
+    let streams = Ours { input: super::super::feed::Feed::default(), output: Some(output), error: None };
+    let begun = Instant::now();
+    let watched = watch(&mut process, streams, Some(observer), &bounds(64 << 20)).unwrap();
+    assert!(watched.out_of_memory && is_blocked.try_recv().is_ok());
+    assert_eq!(watched.ending, Ending::Signalled(libc::SIGKILL));
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+}
