@@ -50,14 +50,20 @@ pub(crate) struct Tree {
     proc: Arc<Folder>,
     clock: Clock,
     looked: Instant,
+    /// The processes of the last look.
+    known: HashSet<u32>,
     beside: Beside,
     closely: Closely,
     doubts: u32,
+    /// How often in a row it was not known whose the shared memory is.
+    unknown: u32,
 }
 
 /// A process that is about to execute a program shows the memory of its parent as its own, for a moment. What is too much only because
 /// of that is looked at so often before it is believed.
 const DOUBTS: u32 = 3;
+/// How often a process may be gone before it says whether it shares memory, until all that the machine has more counts as the tree's.
+const UNKNOWN: u32 = 8;
 
 impl Tree {
     /// Looks through process 1 of a sandbox, as soon as that has a root of its own. The machine is as it was before the command ran.
@@ -71,30 +77,37 @@ impl Tree {
             proc: Arc::new(Folder(proc)),
             clock: Clock::default(),
             looked: Instant::now(),
+            known: HashSet::new(),
             beside: Beside::new(before, open("tmp")),
             closely: Closely::default(),
             doubts: 0,
+            unknown: 0,
         })
     }
 
     /// Adds up what all processes have used.
     pub(crate) fn spent(&mut self, looking: Looking) -> Spent {
-        let processes = self.processes();
+        let mut processes = self.processes();
+        // Those that are new may soon be gone, and many others must not keep us from them.
+        processes.sort_by_key(|process| self.known.contains(process));
         let looking =
             Looking { swap: self.beside.is_swapping(), processes: processes.len() as u64, ..looking };
         let mut accounts = HashMap::with_capacity(processes.len());
+        let mut missed = 0;
         for process in processes {
             // A process that ended meanwhile has nothing to tell; whoever waited for it has.
-            if let Some(account) = Account::read(&self.proc, process, looking) {
-                accounts.insert(process, account);
+            match Account::read(&self.proc, process, looking) {
+                Some(account) => drop(accounts.insert(process, account)),
+                None => missed += u32::from(!self.known.contains(&process)),
             }
         }
-        let memory = self.memory(&accounts, looking.memory);
+        self.known = accounts.keys().copied().collect();
+        let memory = self.memory(&accounts, missed, looking.memory);
         let since = std::mem::replace(&mut self.looked, Instant::now()).elapsed();
-        Spent { cpu: self.clock.count(&accounts, since), memory }
+        Spent { cpu: self.clock.count(&accounts, missed, since), memory }
     }
 
-    fn memory(&mut self, accounts: &HashMap<u32, Account>, limit: Option<u64>) -> u64 {
+    fn memory(&mut self, accounts: &HashMap<u32, Account>, missed: u32, limit: Option<u64>) -> u64 {
         let private: u64 = accounts.values().map(|account| account.private).sum();
         let tables: u64 = accounts.values().map(|account| account.tables).sum();
         let Some(limit) = limit else { return private + tables };
@@ -107,10 +120,14 @@ impl Tree {
         }
         // Shared memory is counted for the whole machine: it is this tree's only if it has any.
         if total <= limit && total + beside.shared > limit {
-            if self.closely.shares_memory(&self.proc, accounts) {
-                total += beside.shared;
-            } else {
-                self.beside.forget_shared();
+            match self.closely.shares_memory(&self.proc, accounts) {
+                Some(false) if missed == 0 => {
+                    self.unknown = 0;
+                    self.beside.forget_shared();
+                }
+                // A chain of short processes could hand it on for ever.
+                None | Some(false) if self.unknown < UNKNOWN => self.unknown += 1,
+                None | Some(_) => total += beside.shared,
             }
         }
         if total <= limit {
@@ -145,3 +162,42 @@ pub(crate) fn own_peak() -> u64 {
 
 /// A descriptor of a folder, for whoever reads below it.
 type Opened = OwnedFd;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> Tree {
+        let proc = open("/proc", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap();
+        Tree {
+            proc: Arc::new(Folder(proc)),
+            clock: Clock::default(),
+            looked: Instant::now(),
+            known: HashSet::new(),
+            beside: Beside::new(Machine::now(), None),
+            closely: Closely::default(),
+            doubts: 0,
+            unknown: 0,
+        }
+    }
+
+    /// Nobody has numbers like these.
+    fn many(account: Account) -> HashMap<u32, Account> {
+        (0..100).map(|number| (u32::MAX - number, account)).collect()
+    }
+
+    #[test]
+    fn page_tables_of_many_processes_are_added_up() {
+        let accounts = many(Account { tables: 1 << 20, ..Account::default() });
+        let counted = tree().memory(&accounts, 0, Some(64 << 20));
+        assert!(counted >= 100 << 20, "{counted}");
+        // A little in each of many is read, where it is not worth a look in one.
+        let tree = tree();
+        let own = |processes| {
+            let looking = Looking { memory: Some(1 << 40), processes, ..Looking::default() };
+            Account::read(&tree.proc, std::process::id(), looking).unwrap().tables
+        };
+        let swaps = kibibytes(&tree.proc.read("self/status").unwrap_or_default(), "VmSwap:");
+        assert!(swaps.is_some() && own(1) == 0 && own(1 << 40) > 0, "{} {}", own(1), own(1 << 40));
+    }
+}

@@ -34,6 +34,8 @@ pub(crate) struct Set {
     namespaces: u64,
     /// Whether it has its descriptors already.
     inherits: bool,
+    /// How long it may keep us waiting.
+    longest: Duration,
     /// Its mount namespace. While it is held, the end of the last process need not wait for every mount to be undone.
     mounts: Option<OwnedFd>,
 }
@@ -80,7 +82,8 @@ impl Set {
             rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()
         };
         let inherits = !inherited.is_empty();
-        Ok(Self { prepared, control, base: Arc::clone(base), namespaces, inherits, mounts })
+        let longest = LONGEST_START;
+        Ok(Self { prepared, control, base: Arc::clone(base), namespaces, inherits, longest, mounts })
     }
 
     /// Returns the number of its first process, outside.
@@ -109,9 +112,9 @@ impl Set {
         let steps = PlanSteps { outer, closing: Vec::new(), inner: Vec::new() };
         let set = self.told(&steps, streams, others)?;
         // The control socket closes when the program is executed; and when a step failed, which then was written down.
-        match closed(&set.control) {
+        match closed(&set.control, set.longest) {
             Ok(()) if set.prepared.failure().is_none() => Ok(Started { set, steps }),
-            Err(Errno::TIMEDOUT) => Err(late()),
+            Err(Errno::TIMEDOUT) => Err(late_after(set.longest)),
             Ok(()) | Err(_) => Err(set.failed(&steps)),
         }
     }
@@ -138,8 +141,9 @@ impl Set {
         let all = streams.into_iter().chain(others.iter().map(AsFd::as_fd)).map(again);
         let launcher = Launcher::of_process()?;
         let set = launcher.clone_set(&self.base, self.namespaces, all.collect::<Result<_, _>>()?)?;
+        let longest = self.longest;
         drop(self);
-        Coming::Awaited(set).wait()?.told(steps, streams, others)
+        Coming::Awaited(set).wait_within(longest)?.told(steps, streams, others)
     }
 
     fn instruct(
@@ -165,8 +169,8 @@ impl Set {
 
     /// Waits for the end of a clone that failed, and says where it failed.
     fn failed(&self, steps: &PlanSteps) -> SandboxError {
-        if wait_for(self.prepared.pidfd()).is_err() {
-            return late();
+        if wait_for(self.prepared.pidfd(), self.longest).is_err() {
+            return late_after(self.longest);
         }
         self.failure(steps).unwrap_or_else(|| {
             let error = std::io::Error::other("the first process ended without saying why");
@@ -194,8 +198,8 @@ impl Set {
 pub(crate) const LONGEST_START: Duration = Duration::from_secs(30);
 
 /// Waits until a descriptor has something to tell.
-fn wait_for(descriptor: BorrowedFd<'_>) -> Result<(), Errno> {
-    let deadline = Instant::now() + LONGEST_START;
+fn wait_for(descriptor: BorrowedFd<'_>, longest: Duration) -> Result<(), Errno> {
+    let deadline = Instant::now() + longest;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
@@ -210,7 +214,11 @@ fn wait_for(descriptor: BorrowedFd<'_>) -> Result<(), Errno> {
 
 /// A start that took too long.
 pub(crate) fn late() -> SandboxError {
-    let why = format!("the sandbox did not start within {} s", LONGEST_START.as_secs());
+    late_after(LONGEST_START)
+}
+
+fn late_after(longest: Duration) -> SandboxError {
+    let why = format!("the sandbox did not start within {} s", longest.as_secs_f64());
     SandboxError::Step {
         step: Step::Instruct,
         path: None,
@@ -219,9 +227,9 @@ pub(crate) fn late() -> SandboxError {
 }
 
 /// Waits until nobody holds the other end of the control socket.
-fn closed(control: &OwnedFd) -> Result<(), Errno> {
+fn closed(control: &OwnedFd, longest: Duration) -> Result<(), Errno> {
     loop {
-        wait_for(control.as_fd())?;
+        wait_for(control.as_fd(), longest)?;
         match recv(control, &mut [0; 16], RecvFlags::empty()) {
             Err(Errno::INTR) => {}
             Err(errno) => return Err(errno),
@@ -250,7 +258,8 @@ impl Started {
 
     /// Waits for descriptors, at least so many, that come with this word.
     fn receive(&self, expected: [u8; 8], least: usize) -> Result<Vec<OwnedFd>, SandboxError> {
-        wait_for(self.set.control.as_fd()).map_err(|_| late())?;
+        let longest = self.set.longest;
+        wait_for(self.set.control.as_fd(), longest).map_err(|_| late_after(longest))?;
         let mut message = [0; 8 + 4 * MOST_SENT];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_SENT))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -464,11 +473,15 @@ pub(crate) enum Coming {
 impl Coming {
     /// Waits for it.
     pub(crate) fn wait(self) -> Result<Set, SandboxError> {
+        self.wait_within(LONGEST_START)
+    }
+
+    fn wait_within(self, longest: Duration) -> Result<Set, SandboxError> {
         match self {
             Self::Here(set) => Ok(set),
-            Self::Awaited(answered) => match answered.recv_timeout(LONGEST_START) {
+            Self::Awaited(answered) => match answered.recv_timeout(longest) {
                 Ok(set) => set,
-                Err(RecvTimeoutError::Timeout) => Err(late()),
+                Err(RecvTimeoutError::Timeout) => Err(late_after(longest)),
                 Err(RecvTimeoutError::Disconnected) => Err(gone()),
             },
         }
@@ -515,3 +528,6 @@ fn refill(ready: &Ready) {
 fn lock(sets: &Mutex<Sets>) -> MutexGuard<'_, Sets> {
     sets.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,6 +96,12 @@ pub(crate) fn plan_steps(plan: &Plan, cgroups: usize) -> Result<Vec<Op>, Sandbox
     for entry in &plan.root {
         add(&mut ops, entry, None, Some(&protection))?;
     }
+    // A control group counts what waits in them.
+    if cgroups == 0
+        && let Some(memory) = plan.limits.memory
+    {
+        ops.extend(inotify_instances(memory.bytes())?);
+    }
     // Before there is a process of the command: it opens its working directory and the paths of its rules by name, and a link in
     // a granted folder could lead through the old root.
     ops.push(Op::Detach { path: text_of(OLD)? });
@@ -172,19 +178,51 @@ pub(crate) fn queued_signals() -> Option<Op> {
 
 /// What is watched inside is counted for the user too: a sandbox has a quarter of what the user has.
 fn inotify_steps() -> Result<Vec<Op>, SandboxError> {
-    static QUARTERS: OnceLock<Vec<(&str, String)>> = OnceLock::new();
-    let quarters = QUARTERS.get_or_init(|| {
+    let quarters = inotify_quarters().iter();
+    quarters.map(|(name, quarter)| inotify_setting(name, u64::from(*quarter))).collect()
+}
+
+/// Events that wait for a program are in no process: no more instances than fill a part of the memory limit, and enough for a program
+/// that watches files.
+fn inotify_instances(memory: u64) -> Result<Option<Op>, SandboxError> {
+    let quarter = inotify_quarters().iter().find(|(name, _)| *name == "instances");
+    let Some((name, quarter)) = quarter else { return Ok(None) };
+    let fitting = (memory / INOTIFY_PART / inotify_queue()).max(LEAST_INOTIFY);
+    let is_fewer = fitting < u64::from(*quarter);
+    is_fewer.then(|| inotify_setting(name, fitting)).transpose()
+}
+
+/// Which part of the memory limit may wait as events.
+const INOTIFY_PART: u64 = 4;
+const LEAST_INOTIFY: u64 = 2;
+/// An event with a name as long as names are.
+const INOTIFY_EVENT: u64 = 512;
+
+/// Returns how much memory the events of one instance take, in bytes.
+fn inotify_queue() -> u64 {
+    static QUEUE: OnceLock<u64> = OnceLock::new();
+    *QUEUE.get_or_init(|| {
+        let most = std::fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").ok();
+        let most = most.and_then(|most| most.trim().parse::<u64>().ok()).unwrap_or(16_384);
+        most.max(1).saturating_mul(INOTIFY_EVENT)
+    })
+}
+
+/// Returns a quarter of what the user has, by name.
+fn inotify_quarters() -> &'static [(&'static str, u32)] {
+    static QUARTERS: OnceLock<Vec<(&str, u32)>> = OnceLock::new();
+    QUARTERS.get_or_init(|| {
         let quarter = |name: &'static str| {
             let most = std::fs::read_to_string(format!("/proc/sys/fs/inotify/max_user_{name}")).ok()?;
-            Some((name, (most.trim().parse::<u32>().ok()? / 4).to_string()))
+            Some((name, most.trim().parse::<u32>().ok()? / 4))
         };
         ["instances", "watches"].into_iter().filter_map(quarter).collect()
-    });
-    let setting = |(name, quarter): &(&str, String)| {
-        let path = text_of(&format!("{OLD}/proc/sys/user/max_inotify_{name}"))?;
-        Ok(Op::Setting { path, bytes: quarter.clone().into_bytes() })
-    };
-    quarters.iter().map(setting).collect()
+    })
+}
+
+fn inotify_setting(name: &str, value: u64) -> Result<Op, SandboxError> {
+    let path = text_of(&format!("{OLD}/proc/sys/user/max_inotify_{name}"))?;
+    Ok(Op::Setting { path, bytes: value.to_string().into_bytes() })
 }
 
 /// The steps of the command, the last of which executes it.

@@ -67,6 +67,8 @@ pub(crate) struct Bounds {
     pub(crate) leash: Option<OwnedFd>,
     /// Where it is told how much memory the tree uses.
     pub(crate) gauge: Option<Arc<AtomicU64>>,
+    /// How long it may take until the command runs.
+    pub(crate) start: Duration,
 }
 
 impl Bounds {
@@ -85,6 +87,7 @@ impl Bounds {
             memory: plan.limits.memory.filter(|_| supervised).map(ringfence_policy::Size::bytes),
             leash,
             gauge,
+            start: LONGEST_START,
         }
     }
 
@@ -143,7 +146,7 @@ pub(crate) fn watch(
     let keep = if queue.is_some() { Keep::No } else { Keep::Yes };
     let (mut timed_out, mut over, mut cut) = (false, false, false);
     let (mut out_of_cpu, mut out_of_memory, mut is_late) = (false, false, false);
-    let mut latest_start = Some(started + LONGEST_START);
+    let mut latest_start = Some(started + bounds.start);
     let mut next_look = bounds.pause(Spent::default()).map(|pause| started + pause);
     let mut buffer = vec![0; 64 << 10];
 

@@ -95,6 +95,8 @@ enum Check {
     SocketPair,
     /// Memory that outlives a process or belongs to none: only where a control group counts it.
     UncountedMemory,
+    /// Pages of a file that wait in a socket or a pipe: only where a control group counts them. Programs copy them instead.
+    UncountedPages,
 }
 
 /// Nothing is done, and no error is told.

@@ -31,7 +31,7 @@ pub(super) const ALLOWED: &[&str] = &[
     "rt_sigtimedwait", "rt_tgsigqueueinfo", "sched_get_priority_max", "sched_get_priority_min",
     "sched_getaffinity", "sched_getattr", "sched_getparam", "sched_getscheduler", "sched_rr_get_interval",
     "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler", "sched_yield",
-    "select", "semctl", "semop", "semtimedop", "sendfile", "sendmmsg", "sendmsg", "sendto", "set_mempolicy",
+    "select", "semctl", "semop", "semtimedop", "sendmmsg", "sendmsg", "sendto", "set_mempolicy",
     "set_mempolicy_home_node", "set_robust_list", "set_thread_area", "set_tid_address", "setfsgid",
     "setfsuid", "setgid", "setgroups", "setitimer", "setpgid", "setpriority", "setregid", "setresgid",
     "setresuid", "setreuid", "setsid", "setuid", "setxattr", "shmat", "shmctl",

@@ -161,8 +161,8 @@ fn judge(check: Check, profile: Profile) -> Vec<Rule> {
             let other = all_but(0, &[AF_UNIX]).into_iter().map(|rest| refuse(EAFNOSUPPORT, &[rest]));
             kinds.into_iter().map(|kind| allow(&[equal(0, AF_UNIX), of_kind(kind)])).chain(other).collect()
         }
-        Check::UncountedMemory if profile.counted_memory => vec![allow(&[])],
-        Check::UncountedMemory => Vec::new(),
+        Check::UncountedMemory | Check::UncountedPages if profile.counted_memory => vec![allow(&[])],
+        Check::UncountedMemory | Check::UncountedPages => Vec::new(),
     }
 }
 

@@ -325,8 +325,10 @@ fn judge(check: Check, profile: Profile) -> Vec<Instruction> {
             judged.extend([refuse(EPERM), allow()]);
             judged
         }
-        Check::UncountedMemory if profile.counted_memory => vec![allow()],
+        Check::UncountedMemory | Check::UncountedPages if profile.counted_memory => vec![allow()],
         Check::UncountedMemory => vec![refuse(ENOSYS)],
+        // As for a file that cannot be mapped: the one answer after which every library reads and writes instead.
+        Check::UncountedPages => vec![refuse(EINVAL)],
     }
 }
 

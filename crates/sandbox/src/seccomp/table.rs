@@ -59,6 +59,7 @@ pub(super) const LINES: &[Line] = &[
     // A byte of a page that waits in a socket keeps the whole page.
     both("splice",         275, 76,  Judge(Check::UncountedMemory)),
     both("tee",            276, 77,  Judge(Check::UncountedMemory)),
+    both("sendfile",       40,  71,  Judge(Check::UncountedPages)),
     // A set-uid file in a writable folder would be an exit for whoever starts it outside.
     old ("open",           2,        Judge(Check::OpenMode(2))),
     old ("creat",          85,       Judge(Check::FileMode(1))),
@@ -214,6 +215,8 @@ mod tests {
             ("vhangup", libc::SYS_vhangup), ("nfsservctl", libc::SYS_nfsservctl), ("fcntl", libc::SYS_fcntl),
             ("prctl", libc::SYS_prctl), ("setsockopt", libc::SYS_setsockopt), ("setrlimit", libc::SYS_setrlimit),
             ("prlimit64", libc::SYS_prlimit64), ("seccomp", libc::SYS_seccomp), ("io_setup", libc::SYS_io_setup),
+            ("vmsplice", libc::SYS_vmsplice), ("splice", libc::SYS_splice), ("tee", libc::SYS_tee),
+            ("sendfile", libc::SYS_sendfile),
         ];
         let mut compared = 0;
         for (name, number) in known {

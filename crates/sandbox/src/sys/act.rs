@@ -256,8 +256,8 @@ fn proc(target: &CStr) -> Result<(), isize> {
     let attributes =
         libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC;
     let file_system = kernel(libc::SYS_fsopen, &[address(c"proc"), FSOPEN_CLOEXEC])?;
-    // Process 1 is not shown; where the kernel does not know the option, it still cannot be looked into.
-    let _hidden = configure(file_system, c"hidepid", c"invisible");
+    // Without `hidepid`: it would hide a program that the user may start and not read from the supervisor too, which then counts
+    // neither its memory nor its time. Process 1 is shown, and cannot be looked into.
     let mount = kernel(libc::SYS_fsconfig, &[file_system, FSCONFIG_CMD_CREATE, 0, 0, 0])
         .and_then(|_| kernel(libc::SYS_fsmount, &[file_system, FSMOUNT_CLOEXEC, attributes as usize]));
     close(file_system);

@@ -21,11 +21,33 @@ pub(super) struct Closely {
 const PATIENCE: Duration = Duration::from_millis(50);
 const BYTES_A_MILLISECOND: u64 = 4 << 20;
 
+/// What is known of a process's shared memory, beside that it has none.
+const UNKNOWN: u64 = 0;
+const SHARES: u64 = 1;
+
 impl Closely {
-    /// Tells whether a process has shared memory that is in no file, or does not say.
-    pub(super) fn shares_memory(&mut self, proc: &Arc<Folder>, accounts: &HashMap<u32, Account>) -> bool {
-        let answers = self.ask(proc, accounts, "maps", PATIENCE, |maps| has_shared_memory(maps).then_some(1));
-        accounts.keys().any(|process| answers.get(process) != Some(&None))
+    /// Tells whether a process has shared memory that is in no file. One that does not say has; of one that is gone it is not known,
+    /// nor to whom it has handed it on.
+    pub(super) fn shares_memory(
+        &mut self,
+        proc: &Arc<Folder>,
+        accounts: &HashMap<u32, Account>,
+    ) -> Option<bool> {
+        let read = |maps: &str| match maps {
+            "" => Some(UNKNOWN),
+            maps => has_shared_memory(maps).then_some(SHARES),
+        };
+        let answers = self.ask(proc, accounts, "maps", PATIENCE, read);
+        let mut is_known = true;
+        for (process, account) in accounts {
+            match answers.get(process) {
+                Some(None) => {}
+                // One that had ended before, and is still listed, has nothing.
+                Some(Some(UNKNOWN)) => is_known &= account.mapped == 0,
+                Some(Some(_)) | None => return Some(true),
+            }
+        }
+        is_known.then_some(false)
     }
 
     /// Adds up private memory, what is inherited divided by who has it.
@@ -55,11 +77,15 @@ impl Closely {
         }
         let until = Instant::now() + patience;
         let (answer, answered) = channel();
-        let folders: Vec<(u32, String)> =
-            accounts.iter().map(|(process, account)| (*process, account.folder(*process))).collect();
+        let mut folders: Vec<(u32, u64, String)> = accounts
+            .iter()
+            .map(|(process, account)| (*process, account.start, account.folder(*process)))
+            .collect();
+        // The youngest first, before they are gone.
+        folders.sort_unstable_by_key(|(process, start, _)| std::cmp::Reverse((*start, *process)));
         let proc = Arc::clone(proc);
         let work = move || {
-            for (process, folder) in folders {
+            for (process, _, folder) in folders {
                 let text = match proc.try_read(&format!("{folder}/{file}")) {
                     Ok(text) => text,
                     Err(error) if is_gone(&error) => String::new(),
@@ -137,9 +163,14 @@ mod tests {
         let mut busy = Closely { reader: Some(reader) };
         let own = HashMap::from([(std::process::id(), Account { private: 1 << 40, ..account })]);
         assert_eq!(busy.private(&proc, &own), 1 << 40);
-        assert!(busy.shares_memory(&proc, &own));
+        assert_eq!(busy.shares_memory(&proc, &own), Some(true));
         drop(hold);
         busy.reader.take().unwrap().join().unwrap();
         assert!(busy.private(&proc, &own) < 1 << 40);
+        // Who is gone may have handed on what it had, if it had anything.
+        assert_eq!(busy.shares_memory(&proc, &accounts), Some(false));
+        let accounts = HashMap::from([(u32::MAX, Account { mapped: 1, ..account })]);
+        assert_eq!(busy.shares_memory(&proc, &accounts), None);
+        assert_eq!(busy.shares_memory(&proc, &HashMap::new()), Some(false));
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, statat};
+use rustix::io::Errno;
 
 use super::{Looking, Opened};
 
@@ -30,6 +31,10 @@ pub(super) struct Account {
     pub(super) thread: Option<u32>,
     /// Whether it wanted a processor just then.
     pub(super) running: bool,
+    /// How many threads it has.
+    pub(super) threads: u32,
+    /// How long it wanted a processor and had none, where it is young.
+    pub(super) delayed: Duration,
     /// Its own processor time.
     pub(super) own: Duration,
     /// Processor time of the children that it waited for.
@@ -65,7 +70,8 @@ impl Account {
         if looking.cpu && account.own < FEW_TICKS {
             // Many short processes would be nothing if each were rounded down.
             let exact = proc.read(&format!("{process}/schedstat")).and_then(|text| nanoseconds(&text));
-            account.own = account.own.max(exact.unwrap_or_default());
+            let (exact, delayed) = exact.unwrap_or_default();
+            (account.own, account.delayed) = (account.own.max(exact), delayed);
         }
         let sizes = proc.read(&format!("{folder}/statm")).and_then(|text| Sizes::read(&text));
         let Some(sizes) = sizes else { return Some(account) };
@@ -82,6 +88,17 @@ impl Account {
         Some(account)
     }
 
+    /// Whether it may use a processor just now. What is told is the state of its first thread.
+    pub(super) const fn is_busy(&self) -> bool {
+        self.running || self.threads > 1
+    }
+
+    /// Returns which part of the time that it wanted a processor it has had one.
+    pub(super) fn share(&self) -> f64 {
+        let wanted = self.own + self.delayed;
+        if wanted.is_zero() { 1.0 } else { self.own.as_secs_f64() / wanted.as_secs_f64() }
+    }
+
     /// Where it tells of its memory.
     pub(super) fn folder(&self, process: u32) -> String {
         match self.thread {
@@ -90,17 +107,20 @@ impl Account {
         }
     }
 
-    /// The third field is the state, the 14th to 17th fields are own and waited-for time, in user and kernel mode; the 22nd is the start. They are counted after the
+    /// The third field is the state, the 14th to 17th fields are own and waited-for time, in user and kernel mode; the 20th is how many threads there are, the 22nd the start. They are counted after the
     /// name in parentheses, which may hold anything.
     fn times(stat: &str) -> Option<Self> {
         let (_, after_name) = stat.rsplit_once(')')?;
         let fields: Vec<u64> =
             after_name.split_whitespace().skip(11).take(9).filter_map(|field| field.parse().ok()).collect();
-        let [user, system, waited_user, waited_system, .., start] = fields.as_slice() else { return None };
+        let [user, system, waited_user, waited_system, _, _, threads, _, start] = fields.as_slice() else {
+            return None;
+        };
         let ticks = |count: u64| TICK * u32::try_from(count).unwrap_or(u32::MAX);
         Some(Self {
             start: *start,
             running: after_name.trim_start().starts_with('R'),
+            threads: u32::try_from(*threads).unwrap_or(u32::MAX),
             own: ticks(user + system),
             waited_for: ticks(waited_user + waited_system),
             ..Self::default()
@@ -144,9 +164,10 @@ impl Sizes {
     }
 }
 
-/// The first field of `schedstat` is the time on a processor.
-fn nanoseconds(schedstat: &str) -> Option<Duration> {
-    schedstat.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+/// The first field of `schedstat` is the time on a processor, the second the time of waiting for one.
+fn nanoseconds(schedstat: &str) -> Option<(Duration, Duration)> {
+    let mut fields = schedstat.split_whitespace().map_while(|field| field.parse().ok());
+    Some((Duration::from_nanos(fields.next()?), Duration::from_nanos(fields.next()?)))
 }
 
 /// Since Linux 6.2 the size of the folder is how many descriptors there are; before that they are counted.
@@ -157,9 +178,22 @@ fn descriptors(proc: &Folder, folder: &str) -> u64 {
         return size;
     }
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let listed = openat(&proc.0, &path, flags, Mode::empty()).and_then(Dir::new);
-    // The folder names itself and the one above it.
-    (listed.into_iter().flatten().count() as u64).saturating_sub(2)
+    match openat(&proc.0, &path, flags, Mode::empty()).and_then(Dir::new) {
+        // The folder names itself and the one above it.
+        Ok(listed) => (listed.count() as u64).saturating_sub(2),
+        // A program that the user may start and not read: as many as it may have.
+        Err(Errno::ACCESS | Errno::PERM) => proc
+            .read(&format!("{folder}/limits"))
+            .and_then(|limits| most_descriptors(&limits))
+            .unwrap_or(u64::from(u32::MAX)),
+        Err(_) => 0,
+    }
+}
+
+/// The limit that holds now is the first number of its line.
+fn most_descriptors(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Returns a line of `/proc` that counts in KiB, in bytes.
@@ -189,7 +223,11 @@ mod tests {
         let sizes = Sizes::read("900 30 12 1 0 33 0").unwrap();
         assert_eq!((sizes.mapped, sizes.private), (900 * page, 18 * page));
         assert!(Sizes::read("900 30").is_none());
-        assert_eq!(nanoseconds("9999999 12 3\n"), Some(Duration::from_nanos(9_999_999)));
+        let (own, delayed) = (Duration::from_nanos(9_999_999), Duration::from_nanos(12));
+        assert_eq!(nanoseconds("9999999 12 3\n"), Some((own, delayed)));
+        assert_eq!(Account::times(&stat.replace(" 20 0 1 0 4711", " 20 0 2 0 4711")).unwrap().threads, 2);
+        let limits = "Limit  Soft  Hard  Units\nMax open files            1024                 4096                 files\n";
+        assert_eq!((most_descriptors(limits), most_descriptors("")), (Some(1024), None));
         assert_eq!(kibibytes("VmPeak: 9 kB\nVmPTE:\t     64 kB\n", "VmPTE:"), Some(64 << 10));
     }
 

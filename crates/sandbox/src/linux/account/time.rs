@@ -13,37 +13,60 @@ pub(super) struct Clock {
     total: Duration,
     /// Time of processes that were seen, that are gone, and that nobody waited for; less what was waited for and not seen.
     forgotten: Duration,
+    /// Time that processes which come and go must have had and that is not counted yet.
+    doubt: Duration,
 }
 
 /// What a process waited for is rounded down to ticks, in user and in kernel mode: so much of it may be missing.
 const ROUNDED: Duration = Duration::from_millis(20);
+/// So much of the time that is estimated is left to chance: looks are samples.
+const CHANCE: Duration = Duration::from_millis(200);
 
 impl Clock {
-    /// Returns the time of all looks so far; the last was so long ago.
+    /// Returns the time of all looks so far; the last was so long ago. `missed` processes were there and gone before they were read.
     ///
     /// What a process used itself is new time, always. What it waited for is new too, but for what its children were seen to have used
-    /// before they were gone. Where children are gone that nobody waited for, others have come and gone unseen: then it is assumed
-    /// that whatever runs now ran all the time.
-    pub(super) fn count(&mut self, accounts: &HashMap<u32, Account>, elapsed: Duration) -> Duration {
+    /// before they were gone.
+    ///
+    /// Processes that come and go between two looks leave their time with whoever waits for them, and nowhere if nobody does. A look
+    /// is a sample of them: one that is new and busy stands for others like it since the last look. Whatever that is more than new
+    /// processes and waiting parents show, is counted as soon as it is more than chance.
+    pub(super) fn count(&mut self, accounts: &HashMap<u32, Account>, missed: u32, elapsed: Duration) -> Duration {
         let mut now = HashMap::with_capacity(accounts.len());
-        let (mut own, mut waited_for, mut running) = (Duration::ZERO, Duration::ZERO, 0);
+        let (mut own, mut waited_for, mut waiting) = (Duration::ZERO, Duration::ZERO, 0);
+        let (mut fresh, mut busy, mut shares) = (Duration::ZERO, 0_u32, 0.0);
         for (process, account) in accounts {
             let key = (*process, account.start);
-            let (own_before, waited_before) = self.last.remove(&key).unwrap_or_default();
+            let before = self.last.remove(&key);
+            if before.is_none() {
+                fresh += account.own;
+                if account.is_busy() {
+                    busy += 1;
+                    shares += account.share();
+                }
+            }
+            let (own_before, waited_before) = before.unwrap_or_default();
             // Two counters say what a process used, and the exact one may be behind the other.
             let used = account.own.max(own_before);
             own += used.saturating_sub(own_before);
             waited_for += account.waited_for.saturating_sub(waited_before);
-            running += u32::from(account.running);
+            waiting += u32::from(!account.waited_for.is_zero());
             now.insert(key, (used, account.waited_for.max(waited_before)));
         }
         let gone: Duration = self.last.values().map(|(own, waited_for)| *own + *waited_for).sum();
         self.last = now;
-        let rounded = ROUNDED * (accounts.len() as u32 + 1);
-        let seen = own + waited_for.saturating_sub(self.forgotten.min(rounded) + gone);
+        // Only whoever waited for somebody has rounded anything.
+        let rounded = ROUNDED * (waiting + 1);
+        let unseen = waited_for.saturating_sub(self.forgotten.min(rounded) + gone);
         self.forgotten = (self.forgotten + gone).saturating_sub(waited_for);
-        let forgets = gone > waited_for && self.forgotten > rounded;
-        self.total += if forgets { seen.max(elapsed * running.min(processors())) } else { seen };
+        self.total += own + unseen;
+
+        let usual = if busy == 0 { 1.0 } else { shares / f64::from(busy) };
+        let sampled = (shares + f64::from(missed) * usual).min(f64::from(processors()));
+        self.doubt = (self.doubt + elapsed.mul_f64(sampled)).saturating_sub(fresh + unseen);
+        if self.doubt > CHANCE {
+            self.total += std::mem::take(&mut self.doubt);
+        }
         self.total
     }
 }
@@ -58,7 +81,7 @@ mod tests {
 
     fn account(start: u64, own: u64, waited_for: u64) -> Account {
         let (own, waited_for) = (Duration::from_millis(own), Duration::from_millis(waited_for));
-        Account { start, own, waited_for, ..Account::default() }
+        Account { start, own, waited_for, threads: 1, ..Account::default() }
     }
 
     const LOOK: Duration = Duration::from_millis(20);
@@ -83,29 +106,56 @@ mod tests {
         ];
         let mut clock = Clock::default();
         for (accounts, total) in looks {
-            let counted = clock.count(&accounts.iter().copied().collect(), LOOK);
+            let counted = clock.count(&accounts.iter().copied().collect(), 0, LOOK);
             assert_eq!(counted.as_millis(), u128::from(*total), "{accounts:?}");
         }
     }
 
+    /// Counts a hundred looks, at each of which there is one new child that has run for a millisecond, beside others.
+    fn count(child: Account, others: u32, parent: impl Fn(u64) -> Account) -> Duration {
+        let (mut clock, mut total) = (Clock::default(), Duration::ZERO);
+        for look in 0..100 {
+            let mut accounts = HashMap::from([(1, parent(look)), (2, Account { start: look, ..child })]);
+            accounts.extend((10..10 + others).map(|number| (number, account(0, 0, 0))));
+            total = clock.count(&accounts, 0, LOOK);
+        }
+        total
+    }
+
     #[test]
     fn children_that_nobody_waits_for_are_counted_for_the_time_between() {
-        // At each look another child of a few milliseconds, on one processor.
-        let mut clock = Clock::default();
-        let mut total = Duration::ZERO;
-        for look in 0..100 {
-            let child = Account { running: true, ..account(look, 4, 0) };
-            total = clock.count(&HashMap::from([(1, account(0, 0, 0)), (2, child)]), LOOK);
-        }
         let all = LOOK * 100;
-        assert!(total > all * 3 / 4 && total <= all, "{total:?}");
-        // The same, waited for: what the parent is told is rounded down, and nothing is assumed.
+        let child = Account { running: true, ..account(0, 1, 0) };
+        let idle = |_| account(0, 0, 0);
+        let is_near = |total: Duration| total + CHANCE >= all && total <= all + LOOK;
+        assert!(is_near(count(child, 0, idle)));
+        // Many that sleep hide nothing.
+        assert!(is_near(count(child, 200, idle)));
+        // Nor does a thread that runs behind one that does not.
+        assert!(is_near(count(Account { running: false, threads: 2, ..child }, 0, idle)));
+        // Nor a child that is waited for beside them.
+        let drained = count(child, 200, |look| account(0, 0, look * 5));
+        assert!(drained + CHANCE >= all, "{drained:?}");
+        // One that has had a tenth of a processor stands for others that had.
+        let delayed = Duration::from_millis(9);
+        let total = count(Account { delayed, ..child }, 0, idle);
+        assert!(total <= all / 10 + CHANCE, "{total:?}");
+        // Those that were gone before they were read are counted too.
         let mut clock = Clock::default();
-        for look in 0..100 {
-            let child = Account { running: true, ..account(look, 4, 0) };
-            let waited_for = look * 4 / 10 * 10;
-            total = clock.count(&HashMap::from([(1, account(0, 0, waited_for)), (2, child)]), LOOK);
-        }
-        assert!(total >= Duration::from_millis(380) && total <= Duration::from_millis(440), "{total:?}");
+        let total = (0..100).map(|_| clock.count(&HashMap::from([(1, idle(0))]), 1, LOOK)).max();
+        assert!(is_near(total.unwrap()), "{total:?}");
+    }
+
+    #[test]
+    fn children_that_are_waited_for_are_counted_once() {
+        let child = Account { running: true, ..account(0, 1, 0) };
+        // What the parent is told is rounded down, and nothing is assumed.
+        let total = count(child, 0, |look| account(0, 0, look * 20 / 10 * 10));
+        assert!(total >= LOOK * 98 && total <= LOOK * 102, "{total:?}");
+        // A process that stays is counted by what it has used, whatever else it seems to do.
+        let mut clock = Clock::default();
+        let stays = |look: u64| HashMap::from([(1, Account { running: true, ..account(0, look, 0) })]);
+        let total = (0..100).map(|look| clock.count(&stays(look), 0, LOOK)).max().unwrap();
+        assert!(total <= Duration::from_millis(99) + LOOK, "{total:?}");
     }
 }

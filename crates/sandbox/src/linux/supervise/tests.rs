@@ -12,13 +12,14 @@ struct Fake {
     child: Child,
     pidfd: OwnedFd,
     spent: Spent,
+    has_started: bool,
 }
 
 impl Fake {
     fn new(spent: Spent) -> Self {
         let child = Command::new("sleep").arg("600").spawn().unwrap();
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).unwrap();
-        Self { child, pidfd, spent }
+        Self { child, pidfd, spent, has_started: true }
     }
 }
 
@@ -31,6 +32,10 @@ impl Process for Fake {
         use std::os::unix::process::ExitStatusExt;
         let status = self.child.wait().unwrap();
         (Ending::from_wait(status.into_raw()), Usage::default())
+    }
+
+    fn has_started(&self) -> bool {
+        self.has_started
     }
 
     fn spent(&mut self, _looking: Looking) -> Option<Spent> {
@@ -47,6 +52,7 @@ fn bounds(memory: u64) -> Bounds {
         memory: Some(memory),
         leash: None,
         gauge: None,
+        start: LONGEST_START,
     }
 }
 
@@ -70,4 +76,19 @@ fn memory_is_looked_at_while_nobody_takes_the_output() {
     assert!(watched.out_of_memory && is_blocked.try_recv().is_ok());
     assert_eq!(watched.ending, Ending::Signalled(libc::SIGKILL));
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_command_that_never_begins_is_killed() {
+    let mut process = Fake { has_started: false, ..Fake::new(Spent::default()) };
+    let streams = Ours { input: super::super::feed::Feed::default(), output: None, error: None };
+    let begun = Instant::now();
+    let bounds = Bounds { start: Duration::from_millis(100), ..bounds(64 << 20) };
+    let watched = watch(&mut process, streams, None, &bounds).unwrap();
+    assert!(watched.is_late && watched.ending == Ending::Signalled(libc::SIGKILL));
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    // One that has begun goes on.
+    let mut process = Fake::new(Spent { memory: 65 << 20, ..Spent::default() });
+    let streams = Ours { input: super::super::feed::Feed::default(), output: None, error: None };
+    assert!(!watch(&mut process, streams, None, &bounds).unwrap().is_late);
 }
