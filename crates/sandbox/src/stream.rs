@@ -105,7 +105,10 @@ impl<'a> Streams<'a> {
     }
 
     /// Hands output on as it comes, within the output limit, instead of keeping it.
-    pub fn observe(mut self, observer: impl FnMut(Stream, &[u8]) -> ControlFlow<()> + Send + 'static) -> Self {
+    pub fn observe(
+        mut self,
+        observer: impl FnMut(Stream, &[u8]) -> ControlFlow<()> + Send + 'static,
+    ) -> Self {
         self.observer = Some(Box::new(observer));
         self
     }

@@ -170,9 +170,7 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
             }
             for (path, why) in &report.left {
                 let path = shown_path(path);
-                lines.push(format!(
-                    "`{path}` is protected and could not be moved aside, look at it: {why}"
-                ));
+                lines.push(format!("`{path}` is protected and could not be moved aside, look at it: {why}"));
             }
             lines.extend(limit::sentences(&report, &plan.limits));
             if args.json {

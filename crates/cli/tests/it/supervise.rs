@@ -105,11 +105,50 @@ fn output_is_whole_or_the_exit_code_says_otherwise() {
     let said = String::from_utf8_lossy(&ran.stderr);
     assert!(said.contains("the command ran into a limit (`output`, 1M)"), "{said}");
     // A code of the command's own is passed through.
-    let failing = ["run", "--limit", "output=1K", "--read", "big", "--exec", "cat", "--", "sh", "-c", "cat big; exit 9"];
+    let failing = [
+        "run",
+        "--limit",
+        "output=1K",
+        "--read",
+        "big",
+        "--exec",
+        "cat",
+        "--",
+        "sh",
+        "-c",
+        "cat big; exit 9",
+    ];
     assert_eq!(bench.run(&failing, b"").status.code(), Some(9));
     // What is kept in the JSON has a limit always.
     let ran = bench.run(&["run", "--json", "--read", "big", "--", "cat", "big"], b"");
     let told: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
     assert_eq!((ran.status.code(), &told["exitCode"]), (Some(4), &serde_json::json!(0)));
     assert_eq!(told["droppedStdout"], serde_json::json!(content.len() - (1 << 20)));
+}
+
+/// Connections of one call must not keep other calls from starting.
+#[test]
+fn a_server_may_open_as_many_files_as_the_system_lets_it() {
+    let bench = Bench::new().file("ringfence.toml", "[personality]\n");
+    for command in ["serve", "gateway"] {
+        let script = format!("ulimit -Sn 256; exec '{BINARY}' {command}");
+        let mut started = Command::new("sh");
+        started.args(["-c", &script]).current_dir(bench.path()).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = started.env("XDG_STATE_HOME", bench.path()).stderr(Stdio::null()).spawn().unwrap();
+        let limits = || {
+            let limits = std::fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
+            let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap_or_default();
+            let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+            (numbers.first().copied(), numbers.get(1).copied())
+        };
+        let begun = Instant::now();
+        let mut found = limits();
+        while (found.0 != found.1 || found.0.is_none()) && begun.elapsed() < LATEST {
+            std::thread::sleep(Duration::from_millis(10));
+            found = limits();
+        }
+        assert!(found.1 > Some(256) && found.0 == found.1, "{command}: {found:?}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }

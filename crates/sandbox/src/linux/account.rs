@@ -21,7 +21,7 @@ use beside::Beside;
 pub(crate) use beside::Machine;
 use closely::Closely;
 use process::{Account, Folder, kibibytes};
-use time::Clock;
+use time::{Clock, Sample, processor_share};
 
 /// What a tree has used so far.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -63,7 +63,7 @@ pub(crate) struct Tree {
 /// of that is looked at so often before it is believed.
 const DOUBTS: u32 = 3;
 /// How often a process may be gone before it says whether it shares memory, until all that the machine has more counts as the tree's.
-const UNKNOWN: u32 = 8;
+const UNKNOWN: u32 = 3;
 
 impl Tree {
     /// Looks through process 1 of a sandbox, as soon as that has a root of its own. The machine is as it was before the command ran.
@@ -102,9 +102,10 @@ impl Tree {
             }
         }
         self.known = accounts.keys().copied().collect();
+        let sample = Sample { missed, share: processor_share() };
         let memory = self.memory(&accounts, missed, looking.memory);
         let since = std::mem::replace(&mut self.looked, Instant::now()).elapsed();
-        Spent { cpu: self.clock.count(&accounts, missed, since), memory }
+        Spent { cpu: self.clock.count(&accounts, sample, since), memory }
     }
 
     fn memory(&mut self, accounts: &HashMap<u32, Account>, missed: u32, limit: Option<u64>) -> u64 {

@@ -222,9 +222,9 @@ pub(crate) fn watch(
             polled.extend(read.map(|fd| (source, PollFd::new(fd, PollFlags::IN))));
         }
         polled.extend(
-            queue.as_ref().map(|queue| {
-                (Source::Queue, PollFd::from_borrowed_fd(queue.changed(), PollFlags::IN))
-            }),
+            queue
+                .as_ref()
+                .map(|queue| (Source::Queue, PollFd::from_borrowed_fd(queue.changed(), PollFlags::IN))),
         );
         if !cut {
             polled.extend(bounds.leash.as_ref().map(|fd| (Source::Leash, PollFd::new(fd, PollFlags::IN))));
@@ -236,9 +236,9 @@ pub(crate) fn watch(
         let ready = ready(&mut polled, wait)?;
         // What was not looked at may hold something.
         left = !has_room
-            || ready.iter().any(|source| {
-                matches!(source, Source::End | Source::Error | Source::Output | Source::Queue)
-            });
+            || ready
+                .iter()
+                .any(|source| matches!(source, Source::End | Source::Error | Source::Output | Source::Queue));
         for source in ready {
             match source {
                 Source::End => (over, ended) = (true, Instant::now()),

@@ -162,7 +162,8 @@ fn judge(check: Check, profile: Profile) -> Vec<Rule> {
             kinds.into_iter().map(|kind| allow(&[equal(0, AF_UNIX), of_kind(kind)])).chain(other).collect()
         }
         Check::UncountedMemory | Check::UncountedPages if profile.counted_memory => vec![allow(&[])],
-        Check::UncountedMemory | Check::UncountedPages => Vec::new(),
+        Check::UncountedMemory => Vec::new(),
+        Check::UncountedPages => vec![refuse(EINVAL, &[])],
     }
 }
 

@@ -9,7 +9,8 @@ use ringfence_policy::Limits;
 use ringfence_sandbox::{Ending, LimitName, Native, Report, Sandbox, Spec, Stream, Streams};
 
 /// Writes more than fits anywhere.
-const FLOOD: &str = "while :; do echo 0123456789012345678901234567890123456789012345678901234567890123456789; done";
+const FLOOD: &str =
+    "while :; do echo 0123456789012345678901234567890123456789012345678901234567890123456789; done";
 /// Longer than any run here takes, and shorter than the limits that must not end it.
 const LATEST: Duration = Duration::from_secs(60);
 
@@ -40,9 +41,7 @@ fn limits_hold_while_nobody_takes_the_output() {
     assert!(took < LATEST && report.usage.wall < Duration::from_secs(4), "{took:?} {:?}", report.usage);
 
     // Each process has little; only a look at the tree adds it up.
-    let busy = format!(
-        "({FLOOD}) & while :; do (j=0; while [ $j -lt 100000 ]; do j=$((j+1)); done); done"
-    );
+    let busy = format!("({FLOOD}) & while :; do (j=0; while [ $j -lt 100000 ]; do j=$((j+1)); done); done");
     let spec = sh(&busy, r#"{"cpu": "500ms", "wall": "300s", "output": "1G"}"#);
     let (report, took) = run_blocked(&spec, Streams::default());
     assert_eq!(report.exceeded, [LimitName::Cpu], "{:?}", report.ending);

@@ -17,13 +17,22 @@ pub(super) struct Clock {
     doubt: Duration,
 }
 
+/// What a look tells beside the processes that were read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    /// How many processes were there, and gone before they were read.
+    pub(super) missed: u32,
+    /// Which part of a processor whoever wants one has, of 1.
+    pub(super) share: f64,
+}
+
 /// What a process waited for is rounded down to ticks, in user and in kernel mode: so much of it may be missing.
 const ROUNDED: Duration = Duration::from_millis(20);
 /// So much of the time that is estimated is left to chance: looks are samples.
 const CHANCE: Duration = Duration::from_millis(200);
 
 impl Clock {
-    /// Returns the time of all looks so far; the last was so long ago. `missed` processes were there and gone before they were read.
+    /// Returns the time of all looks so far; the last was so long ago.
     ///
     /// What a process used itself is new time, always. What it waited for is new too, but for what its children were seen to have used
     /// before they were gone.
@@ -31,18 +40,22 @@ impl Clock {
     /// Processes that come and go between two looks leave their time with whoever waits for them, and nowhere if nobody does. A look
     /// is a sample of them: one that is new and busy stands for others like it since the last look. Whatever that is more than new
     /// processes and waiting parents show, is counted as soon as it is more than chance.
-    pub(super) fn count(&mut self, accounts: &HashMap<u32, Account>, missed: u32, elapsed: Duration) -> Duration {
+    pub(super) fn count(
+        &mut self,
+        accounts: &HashMap<u32, Account>,
+        sample: Sample,
+        elapsed: Duration,
+    ) -> Duration {
         let mut now = HashMap::with_capacity(accounts.len());
         let (mut own, mut waited_for, mut waiting) = (Duration::ZERO, Duration::ZERO, 0);
-        let (mut fresh, mut busy, mut shares) = (Duration::ZERO, 0_u32, 0.0);
+        let (mut fresh, mut shares) = (Duration::ZERO, f64::from(sample.missed) * sample.share);
         for (process, account) in accounts {
             let key = (*process, account.start);
             let before = self.last.remove(&key);
             if before.is_none() {
                 fresh += account.own;
                 if account.is_busy() {
-                    busy += 1;
-                    shares += account.share();
+                    shares += account.share().min(sample.share);
                 }
             }
             let (own_before, waited_before) = before.unwrap_or_default();
@@ -61,14 +74,26 @@ impl Clock {
         self.forgotten = (self.forgotten + gone).saturating_sub(waited_for);
         self.total += own + unseen;
 
-        let usual = if busy == 0 { 1.0 } else { shares / f64::from(busy) };
-        let sampled = (shares + f64::from(missed) * usual).min(f64::from(processors()));
+        let sampled = shares.min(f64::from(processors()));
         self.doubt = (self.doubt + elapsed.mul_f64(sampled)).saturating_sub(fresh + unseen);
         if self.doubt > CHANCE {
             self.total += std::mem::take(&mut self.doubt);
         }
         self.total
     }
+}
+
+/// Returns which part of a processor whoever wants one has just now, of 1.
+pub(super) fn processor_share() -> f64 {
+    let wanted = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| wanting(&text));
+    // We want one too, to look.
+    let others = wanted.unwrap_or_default().saturating_sub(1).max(1);
+    (f64::from(processors()) / f64::from(others)).min(1.0)
+}
+
+/// The fourth field is how many threads want a processor, of how many.
+fn wanting(loadavg: &str) -> Option<u32> {
+    loadavg.split_whitespace().nth(3)?.split('/').next()?.parse().ok()
 }
 
 fn processors() -> u32 {
@@ -85,6 +110,8 @@ mod tests {
     }
 
     const LOOK: Duration = Duration::from_millis(20);
+    /// Nobody else wants a processor.
+    const ALONE: Sample = Sample { missed: 0, share: 1.0 };
 
     #[test]
     fn counts_each_moment_once() {
@@ -106,7 +133,7 @@ mod tests {
         ];
         let mut clock = Clock::default();
         for (accounts, total) in looks {
-            let counted = clock.count(&accounts.iter().copied().collect(), 0, LOOK);
+            let counted = clock.count(&accounts.iter().copied().collect(), ALONE, LOOK);
             assert_eq!(counted.as_millis(), u128::from(*total), "{accounts:?}");
         }
     }
@@ -117,7 +144,7 @@ mod tests {
         for look in 0..100 {
             let mut accounts = HashMap::from([(1, parent(look)), (2, Account { start: look, ..child })]);
             accounts.extend((10..10 + others).map(|number| (number, account(0, 0, 0))));
-            total = clock.count(&accounts, 0, LOOK);
+            total = clock.count(&accounts, ALONE, LOOK);
         }
         total
     }
@@ -142,8 +169,25 @@ mod tests {
         assert!(total <= all / 10 + CHANCE, "{total:?}");
         // Those that were gone before they were read are counted too.
         let mut clock = Clock::default();
-        let total = (0..100).map(|_| clock.count(&HashMap::from([(1, idle(0))]), 1, LOOK)).max();
+        let total = (0..100)
+            .map(|_| clock.count(&HashMap::from([(1, idle(0))]), Sample { missed: 1, ..ALONE }, LOOK))
+            .max();
         assert!(is_near(total.unwrap()), "{total:?}");
+    }
+
+    #[test]
+    fn on_a_busy_machine_a_sample_stands_for_less() {
+        assert_eq!(wanting("5.81 5.69 6.43 7/312 4711\n"), Some(7));
+        assert_eq!(wanting(""), None);
+        assert!(processor_share() > 0.0 && processor_share() <= 1.0);
+        let (mut clock, mut total) = (Clock::default(), Duration::ZERO);
+        for look in 0..100 {
+            let child = Account { running: true, ..account(look, 0, 0) };
+            // Waited for, and it had a quarter of the time.
+            let accounts = HashMap::from([(1, account(0, 0, look * 5 / 10 * 10)), (2, child)]);
+            total = clock.count(&accounts, Sample { missed: 0, share: 0.25 }, LOOK);
+        }
+        assert!(total <= LOOK * 100 / 4 + ROUNDED, "{total:?}");
     }
 
     #[test]
@@ -155,7 +199,7 @@ mod tests {
         // A process that stays is counted by what it has used, whatever else it seems to do.
         let mut clock = Clock::default();
         let stays = |look: u64| HashMap::from([(1, Account { running: true, ..account(0, look, 0) })]);
-        let total = (0..100).map(|look| clock.count(&stays(look), 0, LOOK)).max().unwrap();
+        let total = (0..100).map(|look| clock.count(&stays(look), ALONE, LOOK)).max().unwrap();
         assert!(total <= Duration::from_millis(99) + LOOK, "{total:?}");
     }
 }

@@ -235,10 +235,8 @@ mod tests {
         assert!(!queue.has_room() && queue.taken() == 0);
         release.send(()).unwrap();
         wait_until(|| queue.is_empty());
-        let mut poll = [rustix::event::PollFd::from_borrowed_fd(
-            queue.changed(),
-            rustix::event::PollFlags::IN,
-        )];
+        let mut poll =
+            [rustix::event::PollFd::from_borrowed_fd(queue.changed(), rustix::event::PollFlags::IN)];
         assert_eq!(rustix::event::poll(&mut poll, Some(&rustix::event::Timespec::default())), Ok(1));
         let seen = seen.lock().unwrap();
         assert_eq!(seen.iter().map(|(_, bytes)| bytes.len()).sum::<usize>(), pushed * piece.len());
