@@ -27,6 +27,7 @@ use crate::host::{Kind, Sensitive, Treatment, search, seen};
 use crate::inert::is_inert;
 use crate::plan::Plan;
 use crate::report::Quarantined;
+use crate::spec::NamedPaths;
 
 /// What became of what was found.
 #[derive(Debug, Default)]
@@ -90,12 +91,14 @@ impl Search<'_> {
     /// Looks once. Returns what is new and not inert: links alone while there are any, since what they lead to is often something
     /// that was always there.
     fn planted(&mut self) -> Vec<Sensitive> {
+        // What may be written is not moved, whether or not it may be read.
+        let named = NamedPaths::both(&self.before.named, self.before.home.as_deref());
         let mut found = Vec::new();
         let mut repositories = HashSet::new();
         let mut git_files = Vec::new();
         for tree in &self.before.trees {
             let mut is_full = false;
-            let searched = search(tree, true, &self.before.named, &self.before.trees, &mut |one| {
+            let searched = search(tree, true, &named, &self.before.trees, &mut |one| {
                 if self.before.knows(&one) || self.settled.contains(&one.path) {
                     return Ok(());
                 }

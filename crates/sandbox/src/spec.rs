@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ringfence_policy::{Assurance, Direction, Grant, Limits, NamePattern, NetworkGrant};
+use ringfence_policy::{Assurance, Direction, Floor, FloorEntry, Grant, Limits, NamePattern, NetworkGrant};
 
 use crate::error::SandboxError;
 use crate::plan::{Network, Openings};
@@ -28,7 +28,7 @@ pub struct Spec {
     pub(crate) observe: bool,
     pub(crate) record: bool,
     pub(crate) terminal: bool,
-    pub(crate) named: Vec<PathBuf>,
+    pub(crate) named: NamedPaths,
     pub(crate) skip_missing: bool,
     pub(crate) network: Network,
     pub(crate) service: bool,
@@ -55,6 +55,60 @@ pub struct Access {
     pub write: bool,
     /// Its programs may be started and its libraries loaded.
     pub execute: bool,
+}
+
+/// A home as the lines of the floor write it.
+const USUAL_HOME: &str = "/home/user";
+
+/// Paths that a grant names one by one, which lifts the always-deny floor there: each in the direction it is named for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NamedPaths {
+    pub(crate) read: Vec<PathBuf>,
+    pub(crate) write: Vec<PathBuf>,
+    /// The user's home: what is protected in `/home/*` is protected here too.
+    pub(crate) home: Option<PathBuf>,
+}
+
+impl NamedPaths {
+    /// Names paths in both directions.
+    pub(crate) fn both(paths: &[PathBuf], home: Option<&Path>) -> Self {
+        Self { read: paths.to_vec(), write: paths.to_vec(), home: home.map(Path::to_path_buf) }
+    }
+
+    fn add(&mut self, path: &Path, access: Access) {
+        if access.read || access.execute {
+            self.read.push(path.to_path_buf());
+        }
+        if access.write {
+            self.write.push(path.to_path_buf());
+        }
+    }
+
+    /// Returns the line of the floor that denies a path in this direction.
+    pub(crate) fn denies<'a>(
+        &self,
+        path: &'a Path,
+        direction: Direction,
+    ) -> Option<(&'static FloorEntry, &'a Path)> {
+        let named = match direction {
+            Direction::Read => &self.read,
+            Direction::Write => &self.write,
+        };
+        let denied = Floor::denies_unless_named(path, direction, &named.iter().map(PathBuf::as_path));
+        let Some((home, below)) =
+            self.home.as_deref().and_then(|home| Some((home, path.strip_prefix(home).ok()?)))
+        else {
+            return denied;
+        };
+        denied.or_else(|| {
+            let in_usual_home = |below: &Path| Path::new(USUAL_HOME).join(below);
+            let named: Vec<PathBuf> =
+                named.iter().filter_map(|named| named.strip_prefix(home).ok()).map(in_usual_home).collect();
+            let alias = in_usual_home(below);
+            Floor::denies_unless_named(&alias, direction, &named.iter().map(PathBuf::as_path))
+                .map(|(line, _)| (line, path))
+        })
+    }
 }
 
 impl Access {
@@ -93,7 +147,7 @@ impl Spec {
             observe: false,
             record: false,
             terminal: false,
-            named: Vec::new(),
+            named: NamedPaths::default(),
             skip_missing: false,
             network: Network::Loopback,
             service: false,
@@ -105,7 +159,9 @@ impl Spec {
 
     /// Says which folder is the home of whoever asks: it is never taken for the installation of a program that lies in it.
     pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
-        self.home = Some(home.into());
+        let home = home.into();
+        self.named.home = Some(home.clone());
+        self.home = Some(home);
         self
     }
 
@@ -160,10 +216,11 @@ impl Spec {
         self
     }
 
-    /// Grants a path with everything below it. Naming a path of the always-deny floor itself lifts the floor there.
+    /// Grants a path with everything below it. Naming a path of the always-deny floor itself lifts the floor there, for what it is
+    /// named for: a file that is named for reading stays protected from writing.
     pub fn tree(mut self, path: impl Into<PathBuf>, access: Access) -> Self {
         let path = path.into();
-        self.named.push(path.clone());
+        self.named.add(&path, access);
         self.trees.push(Tree { path, access });
         self
     }
@@ -263,7 +320,9 @@ impl Spec {
                     Direction::Read => Access::READ,
                     Direction::Write => Access { read: false, write: true, execute: false },
                 };
-                self.named.extend(fs.named(direction).map(Path::to_path_buf));
+                for path in fs.named(direction) {
+                    self.named.add(path, access);
+                }
                 self.trees.extend(roots.into_iter().map(|path| Tree { path, access }));
             }
         }

@@ -137,6 +137,12 @@ impl Floor {
         LAST_NAMES.lines(&folded(name)).next().is_some() && !is_quarantined(name)
     }
 
+    /// Tells whether a file system could take one name for the other, as one that ignores case does.
+    pub fn is_same_name(name: &OsStr, wanted: &str) -> bool {
+        let name = name.as_encoded_bytes();
+        name.eq_ignore_ascii_case(wanted.as_bytes()) || folded(name) == folded(wanted.as_bytes())
+    }
+
     /// Returns a line of the floor whose first names are the last of `path`, so that it goes on below.
     pub(super) fn begins_in(path: &Path) -> Option<&'static FloorEntry> {
         let mut names = components(path)?;

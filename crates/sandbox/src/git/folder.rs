@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use ringfence_policy::Floor;
+
 /// A folder, as git sees it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Folder {
@@ -72,7 +74,7 @@ impl Folder {
 
 /// Some file systems tell no case apart.
 pub(crate) fn is_same_name(name: &OsStr, wanted: &str) -> bool {
-    name.as_bytes().eq_ignore_ascii_case(wanted.as_bytes())
+    Floor::is_same_name(name, wanted)
 }
 
 /// Tells whether a path ends with a name.
@@ -168,6 +170,7 @@ mod tests {
             ("/w/x",                        &["HEAD", "objects", "refs"],   Folder::Repository),
             ("/w/x",                        &["HEAD", "commondir"],         Folder::Repository),
             ("/w/x",                        &["head", "COMMONDIR"],         Folder::Repository),
+            ("/w/x",                        &["HEAD", "object\u{17f}", "ref\u{17f}"], Folder::Repository),
             ("/w/x",                        &["HEAD", "objects"],           Folder::Plain),
             ("/w/x",                        &["objects", "refs", "config"], Folder::Plain),
             ("/w/.git/modules/a/b/c/d/e",   &["config"],                    Folder::Part),

@@ -6,11 +6,11 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ringfence_policy::{Direction, Floor, FloorKind};
+use ringfence_policy::{Direction, FloorKind};
 
 use super::path::Found;
 use super::system::{is_system, is_system_link, owner};
-use crate::spec::Access;
+use crate::spec::{Access, NamedPaths};
 
 /// What judging depends on.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Judge<'a> {
     /// The granted trees, as they were found.
     pub(crate) trees: &'a [(Found, Access)],
     /// What was granted by its own name, which lifts the floor there.
-    pub(crate) named: &'a [PathBuf],
+    pub(crate) named: &'a NamedPaths,
     /// The programs that were granted by name, without links.
     pub(crate) programs: &'a [PathBuf],
     /// The home of whoever asks.
@@ -147,8 +147,7 @@ impl Judge<'_> {
 
     /// Refuses what is on the floor. Hooks of git are there to be started.
     pub(super) fn refuse_floor(&self, real: &Path) -> Result<(), String> {
-        let named = self.named.iter().map(PathBuf::as_path);
-        match Floor::denies_unless_named(real, Direction::Read, &named) {
+        match self.named.denies(real, Direction::Read) {
             Some((line, _)) if line.kind != FloorKind::Git => Err(format!(
                 "`{}` is on the always-deny floor as `{}` ({}) until it is named itself",
                 real.display(),

@@ -8,6 +8,7 @@ use ringfence_policy::{Direction, Floor, FloorKind};
 use super::path::{Identity, Kind, find};
 use crate::error::SandboxError;
 use crate::git;
+use crate::spec::NamedPaths;
 
 mod folder;
 mod hard_link;
@@ -66,7 +67,11 @@ pub(crate) struct Survey {
 ///
 /// The tree is too large to be searched, or holds too many files on the floor, or changes while it is searched.
 #[cfg(test)]
-pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<Vec<Sensitive>, SandboxError> {
+pub(crate) fn survey(
+    root: &Path,
+    writable: bool,
+    named: &NamedPaths,
+) -> Result<Vec<Sensitive>, SandboxError> {
     survey_within(root, writable, named, &[])
 }
 
@@ -79,7 +84,7 @@ pub(crate) fn survey(root: &Path, writable: bool, named: &[PathBuf]) -> Result<V
 pub(crate) fn survey_within(
     root: &Path,
     writable: bool,
-    named: &[PathBuf],
+    named: &NamedPaths,
     reach: &[PathBuf],
 ) -> Result<Vec<Sensitive>, SandboxError> {
     let mut sensitive = Vec::new();
@@ -95,7 +100,7 @@ pub(crate) fn survey_within(
 pub(crate) fn survey_with_names(
     root: &Path,
     writable: bool,
-    named: &[PathBuf],
+    named: &NamedPaths,
     reach: &[PathBuf],
 ) -> Result<Survey, SandboxError> {
     let (mut sensitive, mut linked) = (Vec::new(), Vec::new());
@@ -113,7 +118,7 @@ pub(crate) fn survey_with_names(
 pub(crate) fn search(
     root: &Path,
     writable: bool,
-    named: &[PathBuf],
+    named: &NamedPaths,
     reach: &[PathBuf],
     found: &mut dyn FnMut(Sensitive) -> Result<(), SandboxError>,
 ) -> Result<(), SandboxError> {
@@ -174,13 +179,13 @@ fn led_to(path: &Path, treatment: Treatment, root: &Path, reach: &[PathBuf]) -> 
     all.filter_map(|(path, kind)| seen(path, kind, treatment)).collect()
 }
 
-fn treatment(path: &Path, kind: Kind, in_git: bool, writable: bool, named: &[PathBuf]) -> Option<Treatment> {
+fn treatment(path: &Path, kind: Kind, in_git: bool, writable: bool, named: &NamedPaths) -> Option<Treatment> {
     // A file or link in place of the folder says where git finds its configuration and hooks; and any folder that looks
     // like a repository is one to git.
     let is_git_file =
         kind != Kind::Directory && path.file_name().is_some_and(|name| git::is_same_name(name, ".git"));
     if is_git_file || in_git {
-        return (writable && !named.iter().any(|named| named == path)).then_some(Treatment::ReadOnly);
+        return (writable && !named.write.iter().any(|named| named == path)).then_some(Treatment::ReadOnly);
     }
     // Everything below the scratch folder may be written as far as Landlock knows, and a pipe cares for no mount.
     if kind == Kind::Pipe && !writable && path.starts_with("/tmp") {
@@ -190,15 +195,12 @@ fn treatment(path: &Path, kind: Kind, in_git: bool, writable: bool, named: &[Pat
     if !path.file_name().is_some_and(Floor::may_end_with) {
         return None;
     }
-    let line = |direction| {
-        Floor::denies_unless_named(path, direction, &named.iter().map(PathBuf::as_path))
-            .map(|(entry, _)| entry.kind)
-    };
-    match line(Direction::Read) {
+    match named.denies(path, Direction::Read).map(|(line, _)| line.kind) {
         // Git looks for hooks in any case; what it must not be able to do is to leave one.
-        Some(FloorKind::Git) => writable.then_some(Treatment::ReadOnly),
+        Some(FloorKind::Git) | None => {
+            (writable && named.denies(path, Direction::Write).is_some()).then_some(Treatment::ReadOnly)
+        }
         Some(_) => Some(Treatment::Hide),
-        None => (writable && line(Direction::Write).is_some()).then_some(Treatment::ReadOnly),
     }
 }
 

@@ -21,7 +21,7 @@ fn git(folder: &Path, arguments: &[&str]) {
 
 /// Everything on the floor below a folder, and whether it may stay.
 fn judged(root: &Path) -> Vec<(String, bool)> {
-    let all = crate::host::survey(root, true, &[]).unwrap();
+    let all = crate::host::survey(root, true, &NamedPaths::default()).unwrap();
     let shown = |path: &Path| path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
     let judged = all.into_iter().filter(|one| one.treatment != crate::host::Treatment::Watch);
     judged.map(|one| (shown(&one.path), is_inert(&one.path, &[root.to_path_buf()]))).collect()
@@ -83,6 +83,8 @@ fn a_hook_is_never_a_sample() {
     let folder = tempfile::tempdir().unwrap();
     let hooks = folder.path().join("hooks");
     std::fs::create_dir(&hooks).unwrap();
+    assert!(!is_inert(&hooks, &[]), "no repository is around it");
+    make_repository(folder.path());
     std::fs::write(hooks.join("pre-commit.sample"), "x").unwrap();
     assert!(is_inert(&hooks, &[]));
     std::fs::create_dir(hooks.join("x.sample")).unwrap();
@@ -90,4 +92,36 @@ fn a_hook_is_never_a_sample() {
     std::fs::remove_dir(hooks.join("x.sample")).unwrap();
     std::fs::write(hooks.join("pre-commit"), "x").unwrap();
     assert!(!is_inert(&hooks, &[]));
+}
+
+fn make_repository(folder: &Path) {
+    for name in ["HEAD", "objects/x", "refs/x"] {
+        std::fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+        std::fs::write(folder.join(name), "").unwrap();
+    }
+}
+
+/// To git it is one harmless value, to cargo a program that it starts.
+#[test]
+fn a_file_that_two_programs_read_differently_does_not_stay() {
+    let both = "[user]\nname = '\"' # \\\n[build] # \\\nrustc-wrapper = './evil.sh' # \"\n";
+    let plain = "[user]\n\tname = a\n";
+    for (path, text, stays) in [
+        (".cargo/config", both, false),
+        (".cargo/config", plain, false),
+        (".pijul/config", plain, false),
+        ("config", both, false),
+        ("config", plain, true),
+        ("sub/config", plain, false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        make_repository(folder.path());
+        let file = folder.path().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        if path.starts_with('.') {
+            make_repository(file.parent().unwrap());
+        }
+        std::fs::write(&file, text).unwrap();
+        assert_eq!(is_inert(&file, &[folder.path().to_path_buf()]), stays, "{path}: {text}");
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ringfence_policy::Limits;
+use ringfence_policy::{Direction, Limits};
 
 use super::check::check;
 use super::layout::{Is, Layout, Wanted};
@@ -71,6 +71,9 @@ impl Plan {
         for (found, access) in &seen.trees {
             let access = Access { execute: access.execute || (spec.any_binary && !access.write), ..*access };
             wanted.add(found, access);
+            if spec.named.denies(&found.real, Direction::Write).is_some() {
+                wanted.keep_read_only(found);
+            }
             if access.execute {
                 executables.push((found.real.clone(), found.kind != Kind::Directory));
             }
@@ -142,7 +145,7 @@ impl Plan {
             pointed: seen.pointed.clone(),
             home: spec.home.clone(),
             recovered: Vec::new(),
-            named: spec.named.clone(),
+            named: spec.named.write.clone(),
         })
     }
 }

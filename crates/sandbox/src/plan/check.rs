@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use ringfence_policy::{Direction, Floor, FloorKind};
+use ringfence_policy::{Direction, FloorKind};
 
 use super::seen::Seen;
 use super::{Entry, Plan};
@@ -158,7 +158,7 @@ impl<'a> Check<'a> {
             self.is_granted(path, access) && self.eyes.is_plain(path)
         };
         let is_given = || !access.write && !protected && self.is_given(path);
-        !self.is_on_the_floor(path) && (granted || is_given())
+        !self.is_on_the_floor(path, access) && (granted || is_given())
     }
 
     /// Tells whether trees around a path allow what is to be done there, together.
@@ -240,7 +240,7 @@ impl<'a> Check<'a> {
             && shape.any(|shape| self.eyes.is_plain(&shape))
             && self.is_own_folder(prefix)
             && self.eyes.is_plain(path)
-            && !self.is_on_the_floor(path)
+            && !self.is_on_the_floor(path, Access::READ)
     }
 
     fn in_granted_installation(&self, path: &Path, program: &Path) -> bool {
@@ -265,7 +265,7 @@ impl<'a> Check<'a> {
             && self.eyes.is_plain(path)
             && self.eyes.is_plain(&settings)
             && self.is_own_folder(prefix)
-            && !self.is_on_the_floor(path)
+            && !self.is_on_the_floor(path, Access::READ)
     }
 
     /// Tells whether a folder can be one program's own: no home, nothing around one, nothing around what is written.
@@ -313,11 +313,11 @@ impl<'a> Check<'a> {
         binds.any(|bind| bind.starts_with(&real) || real.starts_with(bind)) || self.is_system(&real)
     }
 
-    fn is_on_the_floor(&self, path: &Path) -> bool {
-        let named = self.spec.named.iter().map(PathBuf::as_path);
+    fn is_on_the_floor(&self, path: &Path, access: Access) -> bool {
+        let denies = |direction| self.spec.named.denies(path, direction).map(|(line, _)| line.kind);
         // Hooks are kept from change, and may be read.
-        Floor::denies_unless_named(path, Direction::Read, &named)
-            .is_some_and(|(line, _)| line.kind != FloorKind::Git)
+        let is_unreadable = access.read && denies(Direction::Read).is_some_and(|kind| kind != FloorKind::Git);
+        is_unreadable || access.write && denies(Direction::Write).is_some()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The root of a sandbox as it grows: what exists in it, each once, parents before children.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::Entry;
@@ -9,25 +9,37 @@ use crate::spec::Access;
 
 /// Paths of the machine that are to exist inside, each once, with everything that may be done there.
 #[derive(Default)]
-pub(super) struct Wanted<'a>(BTreeMap<&'a Path, (&'a Found, Access)>);
+pub(super) struct Wanted<'a> {
+    all: BTreeMap<&'a Path, (&'a Found, Access)>,
+    /// What stays read-only though the folder around it is writable.
+    read_only: BTreeSet<&'a Path>,
+}
 
 impl<'a> Wanted<'a> {
     pub(super) fn add(&mut self, found: &'a Found, access: Access) {
-        let known = self.0.entry(&found.real).or_insert((found, access));
+        let known = self.all.entry(&found.real).or_insert((found, access));
         known.1 = known.1.join(access);
+    }
+
+    /// Keeps a path from being writable because the folder around it is.
+    pub(super) fn keep_read_only(&mut self, found: &'a Found) {
+        self.read_only.insert(&found.real);
     }
 
     /// Puts them into the layout, folders before what is in them. A path inside a wider grant has its rights too.
     pub(super) fn lay(&self, layout: &mut Layout) {
         let mut laid: Vec<(&Path, Access)> = Vec::new();
-        for (path, (found, own)) in &self.0 {
+        for (path, (found, own)) in &self.all {
             let around =
                 laid.iter().rev().find(|(outer, _)| path.starts_with(outer)).map(|(_, access)| *access);
             // A program is never writable, even in a writable folder; its folder's rights are not its own.
             let file = found.kind != Kind::Directory;
             let access = match around {
                 Some(_) if file && own.execute && !own.write => *own,
-                Some(around) => own.join(Access { execute: false, ..around }),
+                Some(around) => {
+                    let write = around.write && !self.read_only.contains(path);
+                    own.join(Access { execute: false, write, ..around })
+                }
                 None => *own,
             };
             if around != Some(access) {
@@ -38,7 +50,7 @@ impl<'a> Wanted<'a> {
                 layout.link(at, to);
             }
         }
-        for (found, _) in self.0.values() {
+        for (found, _) in self.all.values() {
             for (at, to) in &found.links {
                 layout.link(at, to);
             }

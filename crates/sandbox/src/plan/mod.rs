@@ -97,6 +97,7 @@ pub struct Plan {
     pub(crate) pointed: Vec<Target>,
     #[serde(skip)]
     pub(crate) home: Option<PathBuf>,
+    /// Paths that were named for writing, so that they are not protected.
     #[serde(skip)]
     pub(crate) named: Vec<PathBuf>,
 }

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use ringfence_policy::{Direction, Floor};
+use ringfence_policy::{Direction, FloorKind};
 
 use super::build::{RESOLVER, SCRATCH};
 use super::check::Eyes;
@@ -103,6 +103,7 @@ impl Seen {
                 false => left_out.push(tree.path.clone()),
             }
         }
+        refuse_writing_alone(spec, &trees)?;
         let programs = programs(spec, &trees)?;
         for companion in programs.iter().flat_map(Program::all).flat_map(|program| &program.companions) {
             let real = &companion.found.real;
@@ -116,7 +117,7 @@ impl Seen {
                 sensitive.extend(seen(&own.real, own.kind, Treatment::Hide));
             }
         }
-        let pointed = protect_named_by_git(&trees, &mut sensitive, &spec.named, spec.home.as_deref())?;
+        let pointed = protect_named_by_git(&trees, &mut sensitive, &spec.named.write, spec.home.as_deref())?;
         let written: Vec<&Path> =
             trees.iter().filter(|(_, access)| access.write).map(|(found, _)| found.real.as_path()).collect();
         // A program is never writable, even in a writable folder.
@@ -177,8 +178,7 @@ impl Looked {
             });
         }
         let direction = if tree.access.write { Direction::Write } else { Direction::Read };
-        let named = spec.named.iter().map(PathBuf::as_path);
-        if let Some((line, _)) = Floor::denies_unless_named(&found.real, direction, &named) {
+        if let Some((line, _)) = spec.named.denies(&found.real, direction) {
             return Err(refused(std::io::Error::other(format!(
                 "it leads to `{}`, and `{}` ({}) is on the always-deny floor until it is named itself",
                 found.real.display(),
@@ -204,6 +204,23 @@ impl Looked {
         let found = if found.real == Path::new("/") { below_the_root()? } else { vec![found] };
         Ok(Self { found, link, sensitive: survey.sensitive, linked: survey.linked })
     }
+}
+
+/// Refuses a protected file that may be written and not read where a folder around it may be read: mounts cannot keep the two apart.
+fn refuse_writing_alone(spec: &Spec, trees: &[(Found, Access)]) -> Result<(), SandboxError> {
+    for (tree, _) in trees.iter().filter(|(_, access)| access.write && !access.read) {
+        let Some((line, _)) = spec.named.denies(&tree.real, Direction::Read) else { continue };
+        let is_readable =
+            trees.iter().any(|(other, access)| access.read && tree.real.starts_with(&other.real));
+        if line.kind != FloorKind::Git && is_readable {
+            let why = format!(
+                "it may be written and not read (`{}`, {}), inside a readable folder; grant both, or neither",
+                line.pattern, line.kind
+            );
+            return Err(SandboxError::Path { path: tree.real.clone(), error: std::io::Error::other(why) });
+        }
+    }
+    Ok(())
 }
 
 /// Where the writable trees really are, as far as they exist.

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 pub(crate) struct Before {
     /// The folders that may be written.
     pub(crate) trees: Vec<PathBuf>,
-    /// Paths that were named themselves, so that they are not protected.
+    /// Paths that were named for writing, so that they are not protected.
     pub(crate) named: Vec<PathBuf>,
     /// The home of whoever asked: git has a configuration there.
     pub(crate) home: Option<PathBuf>,

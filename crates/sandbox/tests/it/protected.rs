@@ -146,3 +146,57 @@ fn what_is_protected_must_be_there_and_the_same_when_it_is_mounted() {
         assert_eq!(sandbox.run_plan(&possible, Streams::default()).is_ok(), !exchanged || hidden);
     }
 }
+
+/// Naming a path of the floor lifts it for what the path is named for, and for nothing else.
+#[test]
+fn a_path_that_is_named_for_reading_stays_protected_from_writing() {
+    for named in [Access::READ, Access::EXECUTE] {
+        let (_kept, work, _out) = folders();
+        let files =
+            [".npmrc", ".git/config", ".git/hooks/pre-commit", ".vscode/tasks.json", ".cargo/config.toml"];
+        for file in [".git/HEAD", ".git/objects/x", ".git/refs/x"].iter().chain(&files) {
+            std::fs::create_dir_all(work.join(file).parent().unwrap()).unwrap();
+            std::fs::write(work.join(file), "old\n").unwrap();
+        }
+        let script = format!(
+            "for file in {}; do cat $file; echo bad >> $file; rm -f $file; done; echo bad > .vscode/new; echo bad > .git/hooks/new",
+            files.join(" ")
+        );
+        let mut spec = sh(&script, &work);
+        for name in [".npmrc", ".git/config", ".git/hooks", ".vscode", ".cargo/config.toml"] {
+            spec = spec.tree(work.join(name), named);
+        }
+        let report = run(&spec);
+        assert_eq!(String::from_utf8_lossy(&report.stdout.bytes), "old\n".repeat(5), "{}", said(&report));
+        for file in files {
+            assert_eq!(read(work.join(file)), "old\n", "{file}: {}", said(&report));
+        }
+        assert!(!work.join(".vscode/new").exists() && !work.join(".git/hooks/new").exists(), "{named:?}");
+        // Named for writing it may be written.
+        let written = run(&sh("echo new > .npmrc", &work).tree(work.join(".npmrc"), Access::WRITE));
+        assert_eq!(read(work.join(".npmrc")), "new\n", "{}", said(&written));
+    }
+}
+
+#[test]
+fn a_credential_that_is_named_for_writing_alone_cannot_be_read() {
+    let (_kept, work, _out) = folders();
+    std::fs::write(work.join(".npmrc"), "token").unwrap();
+    let write_only = Access { read: false, write: true, execute: false };
+    let spec = sh("cat .npmrc", &work).tree(work.join(".npmrc"), write_only);
+    let Err(SandboxError::Path { path, error }) = Sandbox::new(Native::new()).plan(&spec) else {
+        panic!("it could be read");
+    };
+    assert_eq!(path, work.join(".npmrc"));
+    assert!(error.to_string().contains("grant both, or neither"), "{error}");
+}
+
+/// Lines of the floor that are written for `/home/*` hold in a home that lies elsewhere.
+#[test]
+fn the_programs_of_a_home_elsewhere_are_protected() {
+    let (_kept, work, _out) = folders();
+    let report =
+        run(&sh("mkdir -p bin go/bin; echo x > bin/ls; echo x > go/bin/x; echo x > y", &work).home(&work));
+    assert!(work.join("y").exists() && !work.join("bin").exists() && !work.join("go/bin").exists());
+    assert_eq!(report.quarantined.len(), 2, "{:?}", report.quarantined);
+}

@@ -5,6 +5,7 @@ use super::*;
 use crate::host::path::Identity;
 use crate::host::program::Program;
 use crate::spec::Access;
+use crate::spec::NamedPaths;
 
 /// A home with a secret in it and a project beside that.
 struct Machine {
@@ -55,7 +56,8 @@ impl Machine {
             (found, *access)
         };
         let trees: Vec<(Found, Access)> = trees.iter().map(found).collect();
-        let judge = Judge { trees: &trees, named: &[], programs: &[], home: Some(&self.home) };
+        let judge =
+            Judge { trees: &trees, named: &NamedPaths::default(), programs: &[], home: Some(&self.home) };
         Program::find(program, &judge).map_err(|error| error.to_string())
     }
 

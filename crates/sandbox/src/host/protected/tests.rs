@@ -13,7 +13,7 @@ fn lay(root: &Path, files: &[&str]) {
 }
 
 fn paths(root: &Path, writable: bool) -> Vec<String> {
-    let all = survey(root, writable, &[]).unwrap();
+    let all = survey(root, writable, &NamedPaths::default()).unwrap();
     let all = all.iter().filter(|one| one.treatment != Treatment::Watch);
     all.map(|one| one.path.strip_prefix(root).unwrap().to_string_lossy().into_owned()).collect()
 }
@@ -63,7 +63,7 @@ fn finds_what_is_on_the_floor_and_nothing_else() {
         std::fs::write(path, content).unwrap();
     }
     let found = |writable, named: &[PathBuf]| -> Vec<(String, Treatment)> {
-        let all = survey(root, writable, named).unwrap();
+        let all = survey(root, writable, &NamedPaths::both(named, None)).unwrap();
         let shown = |one: Sensitive| {
             (one.path.strip_prefix(root).unwrap().to_string_lossy().into_owned(), one.treatment)
         };
@@ -100,7 +100,7 @@ fn a_folder_that_only_we_can_enter_counts_as_a_whole() {
     std::os::unix::fs::chown(&theirs, Some(1234), Some(1234)).unwrap();
     let found = |mode: u32| -> Vec<PathBuf> {
         std::fs::set_permissions(&theirs, std::fs::Permissions::from_mode(mode)).unwrap();
-        let all = survey(root, false, &[]).unwrap();
+        let all = survey(root, false, &NamedPaths::default()).unwrap();
         all.into_iter().map(|one| one.path.strip_prefix(root).unwrap().to_path_buf()).collect()
     };
     assert_eq!(found(0o700), [Path::new("ada"), Path::new("bob/.ssh")]);
@@ -111,7 +111,7 @@ fn a_folder_that_only_we_can_enter_counts_as_a_whole() {
 fn shared(trees: &[&Path], fixed: &[&Path]) -> Result<Vec<(PathBuf, Kind, Treatment)>, SandboxError> {
     let mut linked = Vec::new();
     for tree in trees {
-        linked.extend(survey_with_names(tree, true, &[], &[])?.linked);
+        linked.extend(survey_with_names(tree, true, &NamedPaths::default(), &[])?.linked);
     }
     let found = find_shared(&linked, trees, trees, &fixed.iter().copied().collect())?;
     Ok(found.kept.into_iter().map(|one| (one.path, one.kind, one.treatment)).collect())
@@ -185,7 +185,7 @@ fn many_hard_links_are_kept_by_folders_and_too_many_are_refused() {
     assert_eq!(files.len(), 302);
     // A folder around what was granted by itself stays.
     let granted = work.join("modules/one/lib/f10");
-    let linked = survey_with_names(&work, true, &[], &[]).unwrap().linked;
+    let linked = survey_with_names(&work, true, &NamedPaths::default(), &[]).unwrap().linked;
     let refused = find_shared(&linked, &[&work], &[&work, &granted], &Default::default());
     assert!(refused.unwrap_err().to_string().contains("copy them"));
     // Right in the tree there is no folder to take.
@@ -203,7 +203,7 @@ fn a_link_on_the_floor_protects_where_it_leads_and_the_way_there() {
     std::os::unix::fs::symlink("../other/now/rc", work.join(".bashrc")).unwrap();
     std::os::unix::fs::symlink("../out/rc", work.join(".zshrc")).unwrap();
     let paths = |reach: &[PathBuf]| -> Vec<PathBuf> {
-        let found = survey_within(&work, true, &[], reach).unwrap();
+        let found = survey_within(&work, true, &NamedPaths::default(), reach).unwrap();
         found.into_iter().map(|one| one.path).collect()
     };
     assert_eq!(paths(&[]), [work.join(".bashrc"), work.join(".zshrc")]);
@@ -220,7 +220,7 @@ fn folders_above_what_is_protected_are_pinned_but_not_where_packages_are_exchang
         &["a/b/.git/config", "a/b/.git/HEAD", "node_modules/p/.vscode/tasks.json", "plain/x", ".envrc"],
     );
     std::os::unix::fs::symlink("x", root.join("plain/.bashrc")).unwrap();
-    let sensitive = survey(&root, true, &[]).unwrap();
+    let sensitive = survey(&root, true, &NamedPaths::default()).unwrap();
     let pins = find_pins(&sensitive, &[&root, &root.join("a/b")]).unwrap();
     let found: Vec<(PathBuf, Kind)> = pins.into_iter().map(|pin| (pin.path, pin.kind)).collect();
     let folder = |path: &str| (root.join(path), Kind::Directory);
@@ -250,7 +250,7 @@ fn what_is_too_deep_for_a_path_counts_as_a_whole() {
     }
     rustix::fs::mkdirat(&at, ".ssh", rustix::fs::Mode::RWXU).unwrap();
     lay(&root, &["z/.envrc"]);
-    let found = survey(&root, true, &[]).unwrap();
+    let found = survey(&root, true, &NamedPaths::default()).unwrap();
     let (deep, near) = (&found[0], &found[1]);
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!((deep.kind, deep.treatment), (Kind::Directory, Treatment::Hide));
@@ -269,7 +269,7 @@ fn deeper_than_folders_stay_open_nothing_is_missed() {
         std::fs::create_dir_all(path.join("e")).unwrap();
         std::fs::write(path.join("e/.envrc"), "x").unwrap();
     }
-    assert_eq!(survey(&root, true, &[]).unwrap().len(), 200);
+    assert_eq!(survey(&root, true, &NamedPaths::default()).unwrap().len(), 200);
 }
 
 /// Whatever happens in a tree while it is searched, what comes back is an answer or a refusal.
@@ -295,7 +295,7 @@ fn a_tree_that_changes_while_it_is_searched_ends_nothing() {
             }
         });
         for _ in 0..2_000 {
-            match survey(&root, true, &[]) {
+            match survey(&root, true, &NamedPaths::default()) {
                 Ok(found) => assert!(found.iter().any(|one| one.path == root.join("keep/.envrc"))),
                 Err(error) => assert!(error.to_string().contains("changed while"), "{error}"),
             }
@@ -310,7 +310,7 @@ fn keys_in_protected_folders_are_hidden() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     lay(root, &[".codex/config.toml", ".codex/auth.json", ".vscode/keys/id_rsa", ".vscode/settings.json"]);
-    let found = survey_with_names(root, true, &[], &[]).unwrap().sensitive;
+    let found = survey_with_names(root, true, &NamedPaths::default(), &[]).unwrap().sensitive;
     let treated: Vec<(String, Treatment)> = found
         .iter()
         .map(|one| (one.path.strip_prefix(root).unwrap().display().to_string(), one.treatment))

@@ -13,6 +13,7 @@ use super::{MAX_ENTRIES, SYSTEM, Sensitive, Treatment, led_to, made, seen, too_m
 use crate::error::SandboxError;
 use crate::git;
 use crate::host::{Identity, Kind};
+use crate::spec::NamedPaths;
 
 /// A folder with a longer path counts as a whole. Everything that is mounted needs a path, the kernel takes 4,096 bytes, and a
 /// name of 255 bytes and the place where a root is built come on top.
@@ -24,7 +25,7 @@ const MAX_OPEN: usize = 32;
 pub(super) struct Walk<'a> {
     pub(super) root: &'a Path,
     pub(super) writable: bool,
-    pub(super) named: &'a [PathBuf],
+    pub(super) named: &'a NamedPaths,
     /// The trees in which what a link leads to is protected like the link.
     pub(super) reach: &'a [PathBuf],
     /// Where files with several names go, if they are looked for.
@@ -54,7 +55,7 @@ impl<'a> Walk<'a> {
     pub(super) fn new(
         root: &'a Path,
         writable: bool,
-        named: &'a [PathBuf],
+        named: &'a NamedPaths,
         reach: &'a [PathBuf],
         linked: Option<&'a mut Vec<LinkedFolder>>,
     ) -> Self {
