@@ -1,7 +1,7 @@
-//! Names that were gathered without looking at the table, by its rule alone: what does a program run or trust when a folder is opened
+//! Names written down by the rule of the table and not copied from its lines: what does a program run or trust when a folder is opened
 //! or entered, when its user logs in next, or when it is called, without asking?
 //!
-//! Each is either refused, or stays out for a reason that stands here.
+//! Each is either refused, or stays out for a reason that stands here. Whoever wrote them had read the table.
 
 use std::path::Path;
 
