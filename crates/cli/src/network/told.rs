@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ringfence::egress::{Evidence, Verdict, Via, Witness};
 use ringfence::policy::explain::explain_line;
-use ringfence::policy::{Code, HostName};
+use ringfence::policy::{Code, Host, HostName, is_metadata};
 
 /// Who is told of refusals while the command runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -134,10 +134,35 @@ fn refusal_line(evidence: &Evidence) -> Option<String> {
     };
     let is_unknown = evidence.via == Via::Dns && why.starts_with(Code::HostNotAllowed.as_str());
     let hint = match evidence.host.parse::<HostName>() {
-        Ok(name) if is_unknown => format!(" (`--host {name}` would let it)"),
+        Ok(name) if is_unknown => hint_for(name),
         Ok(_) | Err(_) => String::new(),
     };
     // Names come from the command: nothing in them may reach the terminal as more than text.
     let line = format!("{what} was {done}: {why}{hint}");
     Some(line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect())
+}
+
+/// Says what would let a name through. Granting a name never admits the addresses at which clouds hand out credentials, so that nobody
+/// is advised to.
+fn hint_for(name: HostName) -> String {
+    let host = Host::Name(name);
+    if is_metadata(&host) {
+        " (no change is advised: there clouds hand out the credentials of this machine)".to_owned()
+    } else {
+        format!(" (`--host {host}` would let it)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_hint_leads_to_the_credentials_of_the_machine() {
+        for name in ["metadata.google.internal", "METADATA.goog", "instance-data.ec2.internal"] {
+            let hint = hint_for(name.parse().unwrap());
+            assert!(hint.contains("no change is advised") && !hint.contains("--host"), "{hint}");
+        }
+        assert_eq!(hint_for("evil.net".parse().unwrap()), " (`--host evil.net` would let it)");
+    }
 }

@@ -45,6 +45,7 @@ mod replay;
 mod run;
 mod scan;
 mod schema;
+mod start_race;
 mod store;
 mod supervise;
 mod terminal;

@@ -31,6 +31,15 @@ async fn answers_are_judged_all_or_nothing() {
         (&["10.1.2.3"],                     &["10.1.0.0/16"],   true),
         (&["10.1.2.3"],                     &["one.acme.io"],   true),
         (&["10.1.2.3", "127.0.0.1"],        &["10.1.0.0/16"],   false),
+        // Where clouds hand out credentials: only by that very address.
+        (&["169.254.169.254"],              &["one.acme.io"],   false),
+        (&["169.254.169.254"],              &["*.acme.io"],     false),
+        (&["169.254.169.254"],              &["169.254.0.0/16"], false),
+        (&["10.1.2.3", "169.254.169.254"],  &["one.acme.io"],   false),
+        (&["::ffff:169.254.169.254"],       &["one.acme.io"],   false),
+        (&["fd00:ec2::254"],                &["one.acme.io"],   false),
+        (&["168.63.129.16"],                &["one.acme.io"],   false),
+        (&["169.254.169.254"],              &["169.254.169.254"], true),
     ];
     let target = Target::from_authority("one.acme.io:443").unwrap();
     for (answers, private, admitted) in cases {

@@ -154,3 +154,26 @@ async fn a_name_that_changes_is_dialled_where_it_was_judged() {
     assert!(refused.contains("resolves to 127.0.0.9"), "{refused}");
     assert_eq!(names.asked().len(), 2);
 }
+
+#[test]
+fn a_private_name_that_moves_never_leads_to_metadata() {
+    run_inside("a_private_name_is_refused_when_it_moves_to_metadata");
+}
+
+#[tokio::test]
+#[ignore = "run by another test, in a namespace of its own"]
+async fn a_private_name_is_refused_when_it_moves_to_metadata() {
+    const FIRST: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+    const METADATA: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
+    let names = NameServer::start(&[("one.acme.test", &[FIRST, METADATA])]);
+    let server = Server::start("127.0.0.2", |_| ok("first")).await;
+    let dialer = Dialer::new(Arc::new(SystemResolver));
+    let target = Target::from_authority(&format!("one.acme.test:{}", server.port())).unwrap();
+    // The name is granted, and may lie on any private address.
+    let grant = grant(&["one.acme.test"], &["one.acme.test"]);
+    let pinned = dialer.dial(&grant, &target).await.unwrap();
+    assert_eq!(pinned.stream.peer_addr().unwrap(), server.address);
+    let refused = dialer.dial(&grant, &target).await.unwrap_err().to_string();
+    assert!(refused.contains("resolves to 169.254.169.254"), "{refused}");
+    assert_eq!(names.asked().len(), 2);
+}

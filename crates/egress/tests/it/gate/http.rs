@@ -1,10 +1,13 @@
+use std::time::Duration;
+
 use ringfence_egress::Verdict;
 use ringfence_policy::Limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::Instant;
 
 use super::house::{Habit, House, Kind, Plan, code, rest};
 use crate::it::server::resolver;
-use crate::it::wait::wait_until;
+use crate::it::wait::{StoppedClock, rest_a_moment, wait_until};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -182,4 +185,34 @@ async fn a_client_that_hangs_up_while_it_waits_for_an_upgrade_is_gone() {
     drop(client);
     house.told(1).await;
     assert_eq!(house.scope.tally().open, 0);
+}
+
+#[tokio::test]
+async fn a_head_that_drips_is_not_waited_for() {
+    let house = house(Habit::Replies(OK)).await;
+    let mut client = house.connect("one.acme.io").await;
+    let clock = StoppedClock::new();
+    let begun = Instant::now();
+    let (mut read, mut write) = client.split();
+    // One more header every moment, and never the empty line.
+    let dripping = async {
+        let mut words = b"GET / HTTP/1.1\r\n".to_vec();
+        for _ in 0..1_000 {
+            if write.write_all(&words).await.is_err() {
+                break;
+            }
+            words = b"X-A: b\r\n".to_vec();
+            tokio::time::advance(Duration::from_millis(200)).await;
+            rest_a_moment(Duration::from_millis(2)).await;
+        }
+    };
+    let mut answer = Vec::new();
+    tokio::select! {
+        () = dripping => panic!("the head was awaited"),
+        _read = read.read_to_end(&mut answer) => {}
+    }
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    drop((client, clock));
+    assert_ne!(house.verdict().await, Verdict::Done);
+    assert_eq!(house.far.heard(), b"");
 }

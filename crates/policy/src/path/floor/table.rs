@@ -2,8 +2,17 @@
 //!
 //! One rule gathers them: *what does an editor, a shell, an agent, a language or a build tool run or trust when a folder is opened
 //! or entered, when its user logs in next, or when it is called, without asking?* Beside it stand keys and credentials under
-//! names that tell them. What people run knowingly (`Makefile`, `package.json`, `build.rs`, `conftest.py`) is the work
-//! itself and stays off, as do the texts for agents that a project keeps like its README (`AGENTS.md`, `CLAUDE.md`).
+//! names that tell them.
+//!
+//! These stay off on purpose; `tests/names.rs` holds a list of each:
+//!
+//! - what people build, test or start knowingly (`Makefile`, `package.json`, `build.rs`, `conftest.py`): it is the work itself;
+//! - settings of linters, formatters and tests (`.eslintrc.js`, `.rubocop.yml`, `.pylintrc`): they change together with the code;
+//! - pipelines of a forge (`.github/workflows`, `.gitlab-ci.yml`): they run on its machine, after somebody has pushed them;
+//! - texts for agents that a project keeps like its README (`AGENTS.md`, `CLAUDE.md`): they are reviewed like it;
+//! - a version and nothing else (`.nvmrc`, `.python-version`);
+//! - what runs only where a protected file says so (`.gitattributes`, `.env`);
+//! - what package managers make in a project (`.venv`, `node_modules`): it could not be made at all.
 
 mod agent;
 mod credential;

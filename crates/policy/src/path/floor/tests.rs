@@ -1,3 +1,5 @@
+mod names;
+
 use std::path::PathBuf;
 
 use Direction::{Read, Write};

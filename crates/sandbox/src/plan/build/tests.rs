@@ -1,5 +1,7 @@
 //! Plans of a machine that exists only here, so that they are the same everywhere.
 
+mod unexplained;
+
 use super::*;
 use crate::host::{Found, Identity, Sensitive};
 

@@ -1,7 +1,7 @@
 //! Files that git, and what stands around it, runs or obeys.
 
 use super::super::FloorEntry;
-use super::super::FloorKind::{Git, Startup};
+use super::super::FloorKind::{Git, Startup, Tool};
 use super::{both, writes};
 
 #[rustfmt::skip]
@@ -83,8 +83,11 @@ pub(super) const LINES: &[FloorEntry] = &[
     writes(Git, ".local/share/chezmoi", "chezmoi: what the user's start-up files will be"),
     writes(Git, ".dotfiles", "dotfile managers: what the user's start-up files are, by custom"),
     writes(Git, ".stowrc", "stow: where its files go"),
-    writes(Git, ".arcrc", "Arcanist: code that it loads, and tokens"),
     writes(Git, ".arcconfig", "Arcanist: code that it loads in the folder"),
     writes(Git, ".reviewboardrc", "Review Board: Python that runs"),
     writes(Git, ".gitreview", "git-review: where changes are sent"),
+    // Other version control, and what looks after settings.
+    writes(Tool, ".gclient", "gclient: a configuration that is Python, with hooks"),
+    writes(Tool, ".west/config", "west: which manifest adds commands"),
+    writes(Tool, ".config/vcsh", "vcsh: hooks that it runs"),
 ];

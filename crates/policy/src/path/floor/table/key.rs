@@ -60,4 +60,7 @@ pub(super) const LINES: &[FloorEntry] = &[
     key("/etc/wireguard", "WireGuard: private keys, and commands that it runs"),
     key("/etc/openvpn", "OpenVPN: keys, and scripts that it runs"),
     key("/etc/cryptsetup-keys.d", "keys of disks"),
+    key(".acme.sh", "acme.sh: keys of certificates and of name servers"),
+    key(".mitmproxy", "mitmproxy: the key of an authority that browsers trust, and scripts that it runs"),
+    key(".radicle/keys", "Radicle: a private key"),
 ];
