@@ -37,6 +37,12 @@ pub enum SandboxError {
         /// What the system said.
         error: std::io::Error,
     },
+    /// The working directory is missing.
+    #[error("`{}` does not exist", path.display())]
+    Missing {
+        /// Which folder.
+        path: PathBuf,
+    },
     /// The program is missing or is not a program.
     #[error("`{}` cannot be started: {why}", path.display())]
     Program {
@@ -103,7 +109,7 @@ impl SandboxError {
             | Self::Step { .. }
             | Self::Tier { .. }
             | Self::Unfinished { .. } => Code::NotAvailable,
-            Self::Path { .. } => Code::PathNotReachable,
+            Self::Missing { .. } | Self::Path { .. } => Code::PathNotReachable,
             Self::Program { .. } => Code::BinaryNotAllowed,
             Self::Nul(_) => Code::InputInvalid,
         }
@@ -127,6 +133,7 @@ impl SandboxError {
             Self::Assurance { .. } => {
                 Some("only a sandbox of this machine that was tried is `probed`; choose one, or ask for less")
             }
+            Self::Missing { .. } => Some("create it, or name another working directory with `--cwd`"),
             Self::Unfinished { .. } => {
                 Some("look at what is named, remove it if it is not yours, and run it again")
             }

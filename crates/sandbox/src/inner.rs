@@ -4,13 +4,18 @@
 //! mounts noexec where it was given the right to, gives up everything, restricts itself by Landlock, limits and seccomp,
 //! and becomes the command. If any of that fails, it says which step and exits; the command never runs.
 
+mod expected;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use self::expected::Expected;
 use crate::error::SandboxError;
-use crate::plan::{Entry, Plan, ProcessLimit};
+#[cfg(target_os = "linux")]
+use crate::host::Identity;
+use crate::plan::{Entry, Plan, ProcessLimit, Rule};
 use crate::seccomp::Profile;
 use crate::spec::Access;
 
@@ -58,13 +63,36 @@ pub(crate) struct Inner {
     pub(crate) arguments: Vec<String>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) directory: PathBuf,
-    pub(crate) rules: Vec<(PathBuf, Access, bool)>,
+    pub(crate) rules: Vec<InnerRule>,
     pub(crate) limits: Vec<ProcessLimit>,
     pub(crate) seccomp: Profile,
     /// Mounts to be made noexec, and read-only where they are not to be written.
     pub(crate) no_exec: Vec<(PathBuf, bool)>,
-    /// Paths of the machine, with device and inode: the outer program mounts by name, and a name may lead elsewhere by then.
-    pub(crate) identities: Vec<(PathBuf, u64, u64)>,
+    /// What must be there: the outer program mounts by name, and a name may lead elsewhere by then.
+    expected: Expected,
+}
+
+/// A Landlock rule.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct InnerRule {
+    pub(crate) path: PathBuf,
+    pub(crate) access: Access,
+    pub(crate) file: bool,
+    /// Device and inode of the file it must be on, where that is known.
+    identity: Option<(u64, u64)>,
+}
+
+impl InnerRule {
+    fn of(rule: &Rule) -> Self {
+        let identity = rule.identity.map(|one| (one.device, one.inode));
+        Self { path: rule.path.clone(), access: rule.access, file: rule.file, identity }
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn to_rule(&self) -> Rule {
+        let identity = self.identity.map(|(device, inode)| Identity { device, inode });
+        Rule { path: self.path.clone(), access: self.access, file: self.file, identity }
+    }
 }
 
 /// Whether the outer program mounted a root of our own.
@@ -110,24 +138,13 @@ impl Inner {
             Entry::Device { path } => Some((path.clone(), true)),
             _ => None,
         });
-        let entries = || plan.base.iter().chain(&plan.root);
-        let is_covered = |path: &std::path::Path| {
-            let covers = |entry: &Entry| matches!(entry, Entry::Cover { .. } | Entry::Hidden { .. });
-            entries().any(|entry| covers(entry) && entry.path() == path)
-        };
-        let identities = entries().filter_map(|entry| match entry {
-            Entry::Bind { path, identity, protected: false, .. } if !is_covered(path) => {
-                Some((path.clone(), identity.device, identity.inode))
-            }
-            _ => None,
-        });
         Ok(Self {
-            identities: identities.collect(),
+            expected: Expected::of(plan, root)?,
             program: plan.program.clone(),
             arguments,
             environment: plan.environment.iter().map(pair).collect::<Result<_, _>>()?,
             directory: plan.directory.clone(),
-            rules: rules.into_iter().map(|rule| (rule.path, rule.access, rule.file)).collect(),
+            rules: rules.iter().map(InnerRule::of).collect(),
             limits: plan.process_limits.iter().chain(limits).copied().collect(),
             seccomp: Profile { counted_memory, ..plan.seccomp },
             no_exec: if root == Root::Own { no_exec.collect() } else { Vec::new() },
@@ -136,17 +153,8 @@ impl Inner {
 }
 
 #[cfg(target_os = "linux")]
-impl Inner {
-    /// Returns the first path that is not the file it was when the plan was made.
-    fn changed(&self) -> Option<&std::path::Path> {
-        use std::os::unix::fs::MetadataExt;
-        let is_other = |(path, device, inode): &&(PathBuf, u64, u64)| match std::fs::symlink_metadata(path) {
-            Ok(found) => (found.dev(), found.ino()) != (*device, *inode),
-            // What is not there shows nothing.
-            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
-        };
-        self.identities.iter().find(is_other).map(|(path, ..)| path.as_path())
-    }
+fn changed(inner: &Inner) -> Option<&std::path::Path> {
+    inner.expected.changed()
 }
 
 /// Becomes the command that the outer program was started for. Returns only when that failed.
@@ -176,12 +184,8 @@ pub fn enter(descriptor: &str) -> SandboxError {
     let mut bytes = Vec::new();
     let read = file.read_to_end(&mut bytes).and_then(|_| serde_json::from_slice(&bytes).map_err(Into::into));
     let error = match read {
-        Ok(inner) => match Inner::changed(&inner) {
-            Some(path) => SandboxError::Step {
-                step: crate::Step::Changed,
-                path: Some(path.to_path_buf()),
-                error: std::io::Error::other("it was replaced while the sandbox was built"),
-            },
+        Ok(inner) => match changed(&inner) {
+            Some(path) => expected::replaced(path),
             None => crate::linux::inner::become_command(&inner),
         },
         Err(error) => failed(error),
@@ -206,12 +210,50 @@ mod tests {
         std::fs::create_dir(&other).unwrap();
         let plan = Sandbox::new(DenyAll).plan(&Spec::new("/bin/true").tree(&granted, Access::READ)).unwrap();
         let inner = Inner::new(&plan, &[], Root::Own, false).unwrap();
-        assert_eq!(inner.changed(), None);
+        assert_eq!(changed(&inner), None);
         std::fs::rename(&granted, root.join("away")).unwrap();
         std::fs::rename(&other, &granted).unwrap();
-        assert_eq!(inner.changed(), Some(granted.as_path()));
+        assert_eq!(changed(&inner), Some(granted.as_path()));
         std::fs::remove_dir(&granted).unwrap();
         std::os::unix::fs::symlink("away", &granted).unwrap();
-        assert_eq!(inner.changed(), Some(granted.as_path()), "not by a link either");
+        assert_eq!(changed(&inner), Some(granted.as_path()), "not by a link either");
+    }
+
+    #[test]
+    fn a_protected_file_that_was_exchanged_or_is_not_covered_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(folder.path()).unwrap();
+        let write = |name: &str| std::fs::write(root.join(name), "").unwrap();
+        std::fs::create_dir(root.join("sub")).unwrap();
+        write("sub/.envrc");
+        let sandbox = Sandbox::new(DenyAll);
+        let plan = |spec: Spec| sandbox.plan(&spec).unwrap();
+        let first = plan(Spec::new("/bin/true").tree(&root, Access::WRITE));
+        let inner = Inner::new(&first, &[], Root::Own, false).unwrap();
+        assert_eq!(changed(&inner), None);
+        write("new");
+        std::fs::rename(root.join("new"), root.join("sub/.envrc")).unwrap();
+        assert_eq!(changed(&inner), Some(root.join("sub/.envrc").as_path()));
+        assert!(Inner::new(&first, &[], Root::Own, false).is_err(), "nothing is handed on then");
+        std::fs::remove_file(root.join("sub/.envrc")).unwrap();
+        assert_eq!(changed(&inner), Some(root.join("sub/.envrc").as_path()), "nor may it be gone");
+
+        // The folder above it, which keeps it in its place.
+        write("sub/.envrc");
+        let second = plan(Spec::new("/bin/true").tree(&root, Access::WRITE));
+        let inner = Inner::new(&second, &[], Root::Own, false).unwrap();
+        std::fs::rename(root.join("sub"), root.join("away")).unwrap();
+        std::fs::create_dir(root.join("sub")).unwrap();
+        std::fs::hard_link(root.join("away/.envrc"), root.join("sub/.envrc")).unwrap();
+        assert_eq!(changed(&inner), Some(root.join("sub").as_path()));
+
+        // Nothing covers it here: an outer program must have.
+        std::fs::remove_file(root.join("sub/.envrc")).unwrap();
+        std::fs::create_dir(root.join(".ssh")).unwrap();
+        let third = plan(Spec::new("/bin/true").tree(&root, Access::READ));
+        for kind in [Root::Own, Root::Shared] {
+            let inner = Inner::new(&third, &[], kind, false).unwrap();
+            assert_eq!(changed(&inner), Some(root.join(".ssh").as_path()), "{kind:?}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use ringfence_policy::Assurance;
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 
 use super::Tier;
+use super::replacement::{Pins, Replacements};
 use crate::error::SandboxError;
 use crate::inner::{Inner, Root};
 use crate::linux::account::{Looking, Spent};
@@ -52,6 +53,8 @@ impl Helper<'_> {
         let mut cgroups = Cgroups::for_user(user, &plan.limits);
         let counting = if user == 0 { Counting::Nobody } else { self.counting };
         let (extra, limits) = divide(plan, counting, cgroups.as_ref(), Watching::Nothing)?;
+        let watch_for =
+            Replacements::of(plan, if self.root == Root::Own { Pins::Folders } else { Pins::Nothing })?;
         let inner = Inner::new(plan, &extra, self.root, cgroups.is_some())?;
         let inner = serde_json::to_vec(&inner).map_err(|error| SandboxError::Step {
             step: Step::Control,
@@ -94,9 +97,11 @@ impl Helper<'_> {
         let started = set.become_program(steps, ends.borrowed(), &others)?;
         drop(others);
         let ours = ends.into_ours();
+        let replacements = watch_for.begin(started.pidfd())?;
         let bounds = Bounds::of(plan, begun, (streams.leash, streams.gauge), &limits);
         let mut process = Helped { started, cgroups };
         let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
+        let replaced = replacements.end();
         let Helped { started, cgroups } = process;
         drop(started);
         let exceeded = exceeded(&watched, cgroups.as_ref(), &bounds);
@@ -117,7 +122,7 @@ impl Helper<'_> {
             denied: BTreeMap::new(),
             record: None,
             quarantined: aftermath.moved,
-            left: aftermath.left,
+            left: replaced.into_iter().chain(aftermath.left).collect(),
             assurance: Assurance::Claimed,
         })
     }

@@ -11,6 +11,8 @@ mod helper;
 #[cfg(target_os = "linux")]
 mod native;
 mod plain;
+#[cfg(target_os = "linux")]
+mod replacement;
 mod seatbelt;
 mod unconfined;
 

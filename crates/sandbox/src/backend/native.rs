@@ -11,6 +11,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 
 use ringfence_policy::Assurance;
 
+use super::replacement::{Pins, Replacements};
 use super::{Backend, Tier, sealed::Sealed};
 use crate::adapter::Part;
 use crate::error::SandboxError;
@@ -130,6 +131,8 @@ impl Backend for Native {
         };
         let ends =
             Ends::new((streams.input, streams.input_path), streams.output, plan.terminal).map_err(failed)?;
+        // Before anything is mounted: what is replaced from then on is noticed.
+        let watch_for = Replacements::of(plan, Pins::FoldersAndLinks)?;
         let started = coming.wait()?.start(steps, ends.borrowed(), &doors)?;
         drop(doors);
         if let (Network::Gated(_), Some(open)) = (&plan.network, streams.gate) {
@@ -141,6 +144,7 @@ impl Backend for Native {
             false => None,
         };
         let ours = ends.into_ours();
+        let replacements = watch_for.begin(started.pidfd())?;
 
         let bounds = Bounds::of(plan, begun, (streams.leash, streams.gauge), &limits);
         let mut process = Confined {
@@ -155,6 +159,7 @@ impl Backend for Native {
         };
         let (watched, record) =
             recording(listener, || watch(&mut process, ours, streams.observer, &bounds).map_err(failed))?;
+        let replaced = replacements.end();
         let Confined { mut started, cgroups, refusals, .. } = process;
         if let Some(mounts) = started.take_mounts() {
             launcher.bury(mounts);
@@ -184,7 +189,7 @@ impl Backend for Native {
             denied: refusals.map(Refusals::into_counts).unwrap_or_default(),
             record,
             quarantined: aftermath.moved,
-            left: aftermath.left,
+            left: replaced.into_iter().chain(aftermath.left).collect(),
             assurance: Assurance::Claimed,
         })
     }

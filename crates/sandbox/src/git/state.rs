@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::config::parse;
 use super::folder::read_small;
 
 /// The most a list of commits takes.
@@ -34,7 +35,36 @@ fn is_plain_rebase(folder: &Path) -> bool {
 
 /// Tells whether going on with these picks starts nothing that they name.
 fn is_plain_sequence(folder: &Path) -> bool {
-    is_plain_list(&folder.join("todo")) && is_gone(&folder.join("opts")) && holds_only_files(folder)
+    is_plain_list(&folder.join("todo")) && has_plain_options(&folder.join("opts")) && holds_only_files(folder)
+}
+
+/// What the options of a row of picks may say: nothing that names a strategy, which is a program, or arguments of one that signs.
+const OPTIONS: &[&[u8]] = &[
+    b"options.allow-empty",
+    b"options.allow-empty-message",
+    b"options.allow-ff",
+    b"options.allow-rerere-auto",
+    b"options.default-msg-cleanup",
+    b"options.drop-redundant-commits",
+    b"options.edit",
+    b"options.keep-redundant-commits",
+    b"options.mainline",
+    b"options.no-commit",
+    b"options.record-origin",
+    b"options.signoff",
+];
+const MAX_OPTIONS: u64 = 16 << 10;
+
+fn has_plain_options(path: &Path) -> bool {
+    if is_gone(path) {
+        return true;
+    }
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    is_file
+        && read_small(path, MAX_OPTIONS).is_ok_and(|text| {
+            let config = parse(&text);
+            config.is_regular && config.settings.iter().all(|one| OPTIONS.contains(&one.name.as_slice()))
+        })
 }
 
 /// Nothing else can hide in it.
@@ -83,6 +113,29 @@ mod tests {
         ] {
             assert!(!is_plain_text(hostile.as_bytes()), "{hostile}");
         }
+    }
+
+    #[test]
+    fn picks_go_on_with_options_that_name_no_program() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("todo"), "pick 12 x\n").unwrap();
+        for (options, is_plain) in [
+            ("[options]\n\trecord-origin = true\n", true),
+            ("[options]\n\tno-commit = true\n\tmainline = 1\n\tedit = false\n", true),
+            ("[options]\n\trecord-origin = true\n\tstrategy = x\n", false),
+            ("[options]\n\tstrategy-option = x\n", false),
+            ("[options]\n\tgpg-sign = x\n", false),
+            ("[options]\n\tunknown = x\n", false),
+            ("[core]\n\thooksPath = x\n", false),
+            ("[options]\n\tedit = true\nstrategy", false),
+            ("[options\n", false),
+        ] {
+            std::fs::write(folder.path().join("opts"), options).unwrap();
+            assert_eq!(is_plain_sequence(folder.path()), is_plain, "{options}");
+        }
+        std::fs::remove_file(folder.path().join("opts")).unwrap();
+        std::os::unix::fs::symlink("todo", folder.path().join("opts")).unwrap();
+        assert!(!is_plain_sequence(folder.path()));
     }
 
     #[test]

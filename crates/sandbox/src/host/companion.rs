@@ -90,6 +90,8 @@ const RUST: &[&str] = &[
 const SHARED: &[&str] = &["/", "/usr", "/usr/local"];
 /// The largest settings of a virtual environment or of rustup that are looked at.
 const MOST_SETTINGS: u64 = 64 << 10;
+/// Files of a Java installation that are links where the system keeps settings elsewhere.
+const JAVA_SETTINGS: &[&str] = &["lib/jvm.cfg", "conf/net.properties", "lib/security/cacerts"];
 /// In a longer list of libraries nothing is looked for.
 const MOST_LISTED: usize = 4_096;
 
@@ -208,6 +210,13 @@ impl Named {
             let whole = whole.then(|| prefix.join("lib"));
             wanted.extend(libraries.chain(whole).map(|path| Wanted { path, role: Library }));
         }
+        if self.known.names.contains(&"java") {
+            // Debian keeps settings in folders of `/etc`, and a link to each file in the installation.
+            let led_to = JAVA_SETTINGS.iter().filter_map(|file| find(&prefix.join(file)).ok());
+            let folders = led_to.filter_map(|found| found.real.parent().map(Path::to_path_buf));
+            let elsewhere = folders.filter(|folder| !folder.starts_with(prefix));
+            wanted.extend(elsewhere.map(|path| Wanted { path, role: Data }));
+        }
         wanted
     }
 
@@ -260,6 +269,12 @@ fn environment(asked: &Path, program: &Found, script: Option<&Path>, judge: &Jud
     let settings = settings.filter(|found| {
         std::fs::symlink_metadata(&found.real).is_ok_and(|metadata| metadata.len() <= MOST_SETTINGS)
     });
+    // A copy has no library of its own, and not the version in its name.
+    let is_copy = program.real.parent() == Some(folder.real.as_path());
+    let original = settings.as_ref().filter(|_| is_copy).and_then(|settings| original(settings, program));
+    let name = original.as_ref().and_then(|found| found.real.file_name()?.to_str());
+    let real = name.and_then(Named::of).filter(Named::is_python).unwrap_or(real);
+    let mut library = original.map(|found| own(&found.real, &found, judge)).unwrap_or_default();
     let packages = plain(real.place(prefix, "lib/python{version}"), Kind::Directory);
     let (Some(settings), Some(packages)) = (settings, packages) else { return Vec::new() };
     // A link in a granted folder, or a script elsewhere, does not choose an environment that is not granted.
@@ -269,7 +284,20 @@ fn environment(asked: &Path, program: &Found, script: Option<&Path>, judge: &Jud
     let given =
         |found: &Found| judge.is_granted(&found.real) || fit && judge.refuse_floor(&found.real).is_ok();
     let all = [(settings, Data), (packages, Library)].into_iter();
-    all.filter(|(found, _)| given(found)).map(|(found, role)| Companion { found, role }).collect()
+    let given = all.filter(|(found, _)| given(found)).map(|(found, role)| Companion { found, role });
+    library.extend(given);
+    library
+}
+
+/// Returns the Python of the system that an environment says it was copied from.
+fn original(settings: &Found, program: &Found) -> Option<Found> {
+    let text = super::path::read_small(&settings.real, MOST_SETTINGS)?;
+    let mut pairs = text.lines().filter_map(|line| line.split_once('='));
+    let home = pairs.find(|(name, _)| name.trim() == "home").map(|(_, home)| Path::new(home.trim()))?;
+    let path = home.join(program.real.file_name()?);
+    let found = find(&path).ok().filter(|_| path.is_absolute())?;
+    let is_systems = is_system(&found.real) && found.links.iter().all(|(at, _)| is_system_link(at));
+    is_systems.then_some(found)
 }
 
 /// Returns the program that a rustup proxy would start: the one of the default toolchain of whoever owns the proxy.

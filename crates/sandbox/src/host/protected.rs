@@ -16,6 +16,8 @@ mod pin;
 mod walk;
 
 pub(crate) use hard_link::{HardLinks, LinkedFolder, find_shared};
+#[cfg(target_os = "linux")]
+pub(crate) use pin::is_exchanged;
 pub(crate) use pin::{Pin, find_pins};
 use walk::Walk;
 
@@ -107,6 +109,23 @@ pub(crate) fn survey_with_names(
     let names = writable.then_some(&mut linked);
     Walk::new(root, writable, named, reach, names).run(&mut |found| gather(&mut sensitive, found, root))?;
     Ok(Survey { sensitive: sorted(sensitive), linked })
+}
+
+/// Looks into a folder that is protected as a whole: for what a read-only mount does not protect in it, and for where its links lead.
+///
+/// # Errors
+///
+/// It changes meanwhile, or holds too much.
+pub(crate) fn survey_inside(
+    folder: &Path,
+    named: &[PathBuf],
+    reach: &[PathBuf],
+) -> Result<Vec<Sensitive>, SandboxError> {
+    let mut sensitive = Vec::new();
+    let root = folder.parent().unwrap_or(folder);
+    let walk = Walk::new(root, true, named, reach, None);
+    walk.run_inside(folder, &mut |found| gather(&mut sensitive, found, folder))?;
+    Ok(sorted(sensitive))
 }
 
 /// Hands each file on the floor below `root` to `found`, in no order; one may come twice. What a link on the floor leads to counts

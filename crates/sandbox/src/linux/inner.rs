@@ -1,12 +1,11 @@
 //! The steps of the inner stage.
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use super::op::Op;
 use super::prepare::{self, about};
 use crate::error::SandboxError;
-use crate::inner::Inner;
+use crate::inner::{Inner, InnerRule};
 use crate::plan::Rule;
 use crate::seccomp::{Architecture, program};
 use crate::step::Step;
@@ -31,12 +30,8 @@ fn steps(inner: &Inner) -> Result<Vec<Op>, SandboxError> {
     for (path, read_only) in &inner.no_exec {
         ops.push(prepare::no_exec(path, *read_only)?);
     }
-    let rules: Vec<Rule> = inner
-        .rules
-        .iter()
-        .filter(|(path, ..)| Path::new(path).exists())
-        .map(|(path, access, file)| Rule { path: path.clone(), access: *access, file: *file })
-        .collect();
+    let rules: Vec<Rule> =
+        inner.rules.iter().filter(|rule| rule.path.exists()).map(InnerRule::to_rule).collect();
     ops.extend([
         Op::ChangeDirectory { step: Step::WorkingDirectory, to: prepare::text(inner.directory.as_os_str())? },
         Op::CloseOnExecFrom { first: 3 },

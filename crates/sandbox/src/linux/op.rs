@@ -81,11 +81,20 @@ pub(crate) enum Op {
     /// `prctl(PR_SET_NO_NEW_PRIVS)`
     NoNewPrivileges,
     /// A Landlock domain.
-    Landlock { handled: u64, scoped: u64, rules: Vec<(CString, u64)> },
+    Landlock { handled: u64, scoped: u64, rules: Vec<Beneath> },
     /// A seccomp filter. With `observe`, the descriptor that tells of calls is sent over the control socket.
     Seccomp { program: Vec<Instruction>, observe: bool },
     /// `execve`
     Execute(Execution),
+}
+
+/// A rule of a Landlock domain: what is allowed on a path and below it.
+#[derive(Debug)]
+pub(crate) struct Beneath {
+    pub(crate) path: CString,
+    pub(crate) rights: u64,
+    /// Which file it must be, where that is known.
+    pub(crate) identity: Option<Identity>,
 }
 
 /// A socket to be made, with its address as the kernel takes it.

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use super::gate;
 use super::kernel::{self, right};
-use super::op::{Execution, Op};
+use super::op::{Beneath, Execution, Op};
 use crate::error::SandboxError;
 use crate::host::{Identity, Kind};
 use crate::plan::{Entry, Network, Plan, ProcessLimit, Resource, Rule};
@@ -120,7 +120,8 @@ struct Protection<'a> {
 
 impl<'a> Protection<'a> {
     fn new(plan: &'a Plan) -> Self {
-        let identities = plan.sensitive.iter().map(|one| (one.path.as_path(), one.identity)).collect();
+        let all = plan.sensitive.iter().chain(&plan.shared);
+        let identities = all.map(|one| (one.path.as_path(), one.identity)).collect();
         Self { plan, identities }
     }
 }
@@ -263,8 +264,11 @@ pub(crate) fn landlock(rules: &[Rule]) -> Result<Op, SandboxError> {
     let handled = kernel::handled(version);
     let rules = rules
         .iter()
-        .map(|rule| Ok((text(rule.path.as_os_str())?, rights(rule.access, rule.file) & handled)))
-        .filter(|rule| rule.as_ref().map_or(true, |(_, rights)| *rights != 0))
+        .map(|rule| {
+            let rights = rights(rule.access, rule.file) & handled;
+            Ok(Beneath { path: text(rule.path.as_os_str())?, rights, identity: rule.identity })
+        })
+        .filter(|rule| rule.as_ref().map_or(true, |rule| rule.rights != 0))
         .collect::<Result<_, SandboxError>>()?;
     Ok(Op::Landlock { handled, scoped: kernel::scoped(version), rules })
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use ringfence_policy::{Direction, Limits};
 
-use super::check::check;
+use super::check::{Eyes, check};
+use super::landlock::Executable;
 use super::layout::{Is, Layout, Wanted};
 use super::seen::Seen;
 use super::{Entry, Landlock, Network, Openings, Plan, ProcessLimit, Resource, SharedFiles};
@@ -51,8 +52,8 @@ impl Plan {
             path: PathBuf::from(SCRATCH),
             bytes: limits.scratch.map_or(0, ringfence_policy::Size::bytes),
         });
-        let mut executables: Vec<(PathBuf, bool)> =
-            seen.platform.loaders.iter().map(|loader| (loader.clone(), true)).collect();
+        let loader = |path: &PathBuf| Executable { path: path.clone(), file: true, identity: None };
+        let mut executables: Vec<Executable> = seen.platform.loaders.iter().map(loader).collect();
 
         let mut wanted = Wanted::default();
         for found in &seen.folders {
@@ -75,14 +76,13 @@ impl Plan {
                 wanted.keep_read_only(found);
             }
             if access.execute {
-                executables.push((found.real.clone(), found.kind != Kind::Directory));
+                executables.push(Executable::of(found));
             }
         }
         for program in seen.programs.iter().flat_map(Program::all) {
             wanted.add(&program.found, Access::EXECUTE);
-            executables.push((program.found.real.clone(), true));
+            executables.push(Executable::of(&program.found));
             for companion in &program.companions {
-                let file = companion.found.kind != Kind::Directory;
                 wanted.add(
                     &companion.found,
                     match companion.role {
@@ -91,12 +91,12 @@ impl Plan {
                     },
                 );
                 if companion.role == Role::Programs {
-                    executables.push((companion.found.real.clone(), file));
+                    executables.push(Executable::of(&companion.found));
                 }
             }
         }
-        executables.sort();
-        executables.dedup();
+        executables.sort_by(|one, other| one.path.cmp(&other.path));
+        executables.dedup_by(|one, other| one.path == other.path);
         wanted.lay(&mut layout);
         for path in ["/dev/shm", "/var/tmp"].iter().filter(|_| !abroad) {
             layout.link(Path::new(path), Path::new(SCRATCH));
@@ -139,6 +139,7 @@ impl Plan {
             image: spec.image.clone(),
             assurance: spec.assurance,
             sensitive: seen.sensitive.clone(),
+            shared: seen.hard_links.kept.clone(),
             shared_files: SharedFiles { count: seen.hard_links.files, first: seen.hard_links.first.clone() },
             pins: seen.pins.clone(),
             passing: seen.passing.clone(),
@@ -157,11 +158,12 @@ fn name_of(spec: &Spec) -> OsString {
 /// Returns where it starts: where it is told to, else where it is wished to, else in the scratch space.
 fn directory(spec: &Spec, seen: &Seen, layout: &Layout) -> Result<PathBuf, SandboxError> {
     if let Some(directory) = spec.directory.as_deref().map(find_inside) {
-        if layout.holds(&directory) {
-            return Ok(directory);
-        }
-        let error = std::io::Error::other("it is the working directory and is not granted");
-        return Err(SandboxError::Path { path: directory, error });
+        return match look_at_directory(&directory, spec, seen, layout) {
+            Place::Folder => Ok(directory),
+            Place::Missing => Err(SandboxError::Missing { path: directory }),
+            Place::Other => Err(not_a_working_directory(directory, "a folder")),
+            Place::Ungranted => Err(not_a_working_directory(directory, "granted")),
+        };
     }
     // What is granted below it has made it, with nothing else in it; below a folder of an image lies what the image brings.
     let is_granted = |wished: &PathBuf| {
@@ -174,6 +176,42 @@ fn directory(spec: &Spec, seen: &Seen, layout: &Layout) -> Result<PathBuf, Sandb
     let wished = spec.wished.as_deref().map(find_inside);
     let wished = wished.filter(|wished| layout.holds(wished) && is_granted(wished));
     Ok(wished.unwrap_or_else(|| PathBuf::from(SCRATCH)))
+}
+
+/// What a working directory is found to be.
+enum Place {
+    Folder,
+    Missing,
+    Other,
+    Ungranted,
+}
+
+fn look_at_directory(directory: &Path, spec: &Spec, seen: &Seen, layout: &Layout) -> Place {
+    // What is in an image is not seen here; what the sandbox makes itself is a folder.
+    let is_made = layout.known.get(directory) == Some(&Is::Folder) || directory == Path::new(SCRATCH);
+    if !layout.holds(directory) {
+        return Place::Ungranted;
+    }
+    if is_made || spec.image.is_some() || seen.eyes != Eyes::Open {
+        return Place::Folder;
+    }
+    match find(directory) {
+        Err(_) => Place::Missing,
+        Ok(found) if found.kind != Kind::Directory => Place::Other,
+        // The scratch folder of the machine is not that of the sandbox.
+        Ok(_)
+            if directory.starts_with(SCRATCH)
+                && !seen.trees.iter().any(|(tree, _)| directory.starts_with(&tree.real)) =>
+        {
+            Place::Ungranted
+        }
+        Ok(_) => Place::Folder,
+    }
+}
+
+fn not_a_working_directory(path: PathBuf, what: &str) -> SandboxError {
+    let error = std::io::Error::other(format!("it is the working directory and is not {what}"));
+    SandboxError::Path { path, error }
 }
 
 /// Where a path leads, as far as it exists.
@@ -325,7 +363,9 @@ fn protect(layout: &mut Layout, seen: &Seen) {
         let file = one.kind != Kind::Directory;
         let path = one.path.clone();
         let execute = holds_program(&path);
-        layout.entries.push(if one.treatment == Treatment::Hide && !execute {
+        // A read-only mount does not keep anybody from writing to a pipe, or from connecting to a socket.
+        let is_hidden = one.treatment == Treatment::Hide || !matches!(one.kind, Kind::Directory | Kind::File);
+        layout.entries.push(if is_hidden && !execute {
             hidden = Some(&one.path);
             Entry::Hidden { path, file }
         } else {

@@ -3,6 +3,8 @@
 //! INVARIANT: every path of a plan lies in a granted tree, is the system's, is a program that was named, or lies in the installation
 //! of one. This looks again, by itself: it shares no code with what chose the paths, so that one mistake is not made twice.
 
+mod choice;
+
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
@@ -11,10 +13,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ringfence_policy::{Direction, FloorKind};
 
+use self::choice::{Started, started};
 use super::seen::Seen;
 use super::{Entry, Plan};
 use crate::error::SandboxError;
-use crate::host::Program;
 use crate::spec::{Access, Spec};
 
 /// How a check sees the machine.
@@ -57,16 +59,6 @@ const PROGRAMS: &[&str] = &[
 ];
 /// What an installation has of folders.
 const PARTS: &[&str] = &["bin", "conf", "lib", "lib64", "libexec", "share"];
-/// What no folder has but the installation of a well-known program; Python's has a file in a folder of the program's name.
-const SHAPES: &[&str] = &[
-    "include/node/node.h",
-    "lib/modules",
-    "lib/node_modules/npm/package.json",
-    "lib/perl5",
-    "lib/ruby",
-    "lib/rustlib",
-    "libexec/git-core",
-];
 /// What a sandbox has of its own.
 const OWN: &[&str] = &["/dev", "/etc", "/proc", "/tmp"];
 const OWN_LINKS: &[&str] = &["/dev/fd", "/dev/shm", "/dev/stderr", "/dev/stdin", "/dev/stdout", "/var/tmp"];
@@ -104,7 +96,7 @@ pub(super) fn check(plan: &Plan, spec: &Spec, seen: &Seen) -> Result<(), Sandbox
             return Err(unexplained(&rule.path, "a rule on it"));
         }
     }
-    if spec.image.is_none() && !check.started.iter().any(|(asked, _)| *asked == plan.program) {
+    if spec.image.is_none() && !check.started.iter().any(|one| one.asked == plan.program) {
         return Err(unexplained(&plan.program, "starting it"));
     }
     Ok(())
@@ -128,10 +120,9 @@ struct Check<'a> {
     eyes: Eyes,
     /// The granted trees, followed once more.
     granted: Vec<(PathBuf, Access)>,
-    /// The programs that were named, followed once more.
+    /// The programs that were named, followed once more, where no link on the way could have been planted.
     named: Vec<PathBuf>,
-    /// Everything that may be started by itself: as it is called, and what it is.
-    started: Vec<(&'a Path, &'a Path)>,
+    started: Vec<Started<'a>>,
     /// Paths that were seen to be the system's, so that each folder is looked at once.
     seen: RefCell<HashSet<PathBuf>>,
 }
@@ -142,12 +133,13 @@ impl<'a> Check<'a> {
         let trees =
             spec.trees.iter().chain(&spec.possible).filter(|tree| !plan.left_out.contains(&tree.path));
         let granted = trees.filter_map(|tree| Some((eyes.real(&tree.path)?, tree.access))).collect();
-        let named = std::iter::once(&spec.program).chain(&spec.binaries);
-        let named = named.filter(|_| spec.image.is_none()).filter_map(|path| eyes.real(path)).collect();
-        let started = seen.programs.iter().flat_map(Program::all);
-        let started =
-            started.map(|program| (program.asked.as_path(), program.found.real.as_path())).collect();
-        Self { plan, spec, eyes, granted, named, started, seen: RefCell::default() }
+        let mut all = Vec::new();
+        seen.programs.iter().for_each(|program| started(program, None, &mut all));
+        let check =
+            Self { plan, spec, eyes, granted, named: Vec::new(), started: all, seen: RefCell::default() };
+        let named = std::iter::once(&spec.program).chain(&spec.binaries).filter(|_| spec.image.is_none());
+        let named = named.filter(|path| check.is_named_directly(path)).filter_map(|path| eyes.real(path));
+        Self { named: named.collect(), ..check }
     }
 
     fn bind(&self, path: &Path, access: Access, protected: bool) -> bool {
@@ -174,17 +166,11 @@ impl<'a> Check<'a> {
     fn is_given(&self, path: &Path) -> bool {
         self.is_system(path)
             || self.named.iter().any(|named| named == path)
-            || self.started.iter().any(|(asked, real)| {
-                self.in_installation(path, real)
-                    || self.in_environment(path, asked, real)
-                    || *real == path && self.is_called_by_the_system(asked, path)
+            || self.started.iter().filter(|one| self.may_be_used(one)).any(|one| {
+                self.in_installation(path, one.real)
+                    || self.in_environment(path, one)
+                    || one.real == path && self.is_called_by_the_system(one.asked, path)
             })
-    }
-
-    /// Tells whether a name of the system's own folders leads to a program.
-    fn is_called_by_the_system(&self, asked: &Path, real: &Path) -> bool {
-        asked.parent().is_some_and(|folder| self.is_system(folder))
-            && self.eyes.real(asked).as_deref() == Some(real)
     }
 
     fn rule(&self, path: &Path, access: Access) -> bool {
@@ -220,12 +206,12 @@ impl<'a> Check<'a> {
         let is_started = || {
             let granted = self.is_granted(path, Access::READ);
             let by = |asked: &Path| granted || self.is_called_by_the_system(asked, path);
-            self.started.iter().any(|(asked, real)| *real == path && by(asked))
+            self.started.iter().any(|one| one.real == path && by(one.asked))
         };
         let is_part = || {
-            self.started
-                .iter()
-                .any(|(_, real)| self.in_installation(path, real) || self.in_granted_installation(path, real))
+            self.started.iter().filter(|one| self.may_be_used(one)).any(|one| {
+                self.in_installation(path, one.real) || self.in_granted_installation(path, one.real)
+            })
         };
         self.granted.iter().any(by_tree) || is_system() || is_named() || is_started() || is_part()
     }
@@ -234,10 +220,10 @@ impl<'a> Check<'a> {
     fn in_installation(&self, path: &Path, program: &Path) -> bool {
         let Some(prefix) = installed_in(program) else { return false };
         let is_part = path == program || is_part_of(path, prefix);
-        let library = program.file_name().map(|name| prefix.join("lib").join(name).join("os.py"));
-        let mut shape = SHAPES.iter().map(|shape| prefix.join(shape)).chain(library);
+        let in_tree = || self.granted.iter().any(|(tree, _)| prefix.starts_with(tree));
         is_part
-            && shape.any(|shape| self.eyes.is_plain(&shape))
+            && self.has_shape(prefix, program)
+            && !in_tree()
             && self.is_own_folder(prefix)
             && self.eyes.is_plain(path)
             && !self.is_on_the_floor(path, Access::READ)
@@ -248,26 +234,6 @@ impl<'a> Check<'a> {
         self.is_granted(path, Access::READ) && is_part_of(path, prefix) && self.eyes.is_plain(path)
     }
 
-    /// Tells whether a path is what a virtual environment has of its own, for a Python that is called by its link.
-    fn in_environment(&self, path: &Path, asked: &Path, real: &Path) -> bool {
-        let python =
-            |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"python"));
-        let folder = asked.parent().and_then(|folder| self.eyes.real(folder));
-        let Some(prefix) = folder.as_deref().filter(|folder| folder.ends_with("bin")).and_then(Path::parent)
-        else {
-            return false;
-        };
-        let settings = prefix.join("pyvenv.cfg");
-        let packages = path.parent() == Some(&prefix.join("lib")) && python(path);
-        python(asked)
-            && python(real)
-            && (path == settings || packages)
-            && self.eyes.is_plain(path)
-            && self.eyes.is_plain(&settings)
-            && self.is_own_folder(prefix)
-            && !self.is_on_the_floor(path, Access::READ)
-    }
-
     /// Tells whether a folder can be one program's own: no home, nothing around one, nothing around what is written.
     fn is_own_folder(&self, prefix: &Path) -> bool {
         let holds = |path: &Path| path.starts_with(prefix);
@@ -276,7 +242,12 @@ impl<'a> Check<'a> {
         let is_home =
             in_homes || homes.iter().any(|home| holds(home)) || self.spec.home.as_deref().is_some_and(holds);
         let is_written = self.granted.iter().any(|(tree, has)| has.write && holds(tree));
-        !is_home && !is_written && prefix.components().count() > 2 && self.eyes.is_own(prefix)
+        !is_home
+            && !is_written
+            && prefix.components().count() > 2
+            && self.is_no_home(prefix)
+            && !self.is_on_the_floor(prefix, Access::READ)
+            && self.eyes.is_own(prefix)
     }
 
     fn is_system(&self, path: &Path) -> bool {
@@ -395,3 +366,6 @@ fn group_bit(group: u32) -> u32 {
         rustix::process::getegid().as_raw() == group || groups.iter().any(|one| one.as_raw() == group);
     if is_in { 0o020 } else { 0 }
 }
+
+#[cfg(test)]
+mod tests;

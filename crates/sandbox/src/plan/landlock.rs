@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::Entry;
+use crate::host::{Found, Identity, Kind};
 use crate::spec::Access;
 
 /// A Landlock domain.
@@ -23,12 +24,50 @@ pub struct Rule {
     pub access: Access,
     /// Whether it is a single file, which takes fewer rights.
     pub file: bool,
+    /// Which file it must be when the rule is made, where that is known.
+    #[serde(skip)]
+    pub identity: Option<Identity>,
+}
+
+/// A file or folder that may be started, or whose files may be.
+#[derive(Clone, Debug)]
+pub(super) struct Executable {
+    pub(super) path: PathBuf,
+    pub(super) file: bool,
+    pub(super) identity: Option<Identity>,
+}
+
+impl Executable {
+    pub(super) fn of(found: &Found) -> Self {
+        let file = found.kind != Kind::Directory;
+        Self { path: found.real.clone(), file, identity: Some(found.identity) }
+    }
+}
+
+/// Returns which file is seen at a path, where an entry of its own says so and nothing covers it.
+fn identity_at(entries: &[&Entry], path: &Path) -> Option<Identity> {
+    let mut found = None;
+    for entry in entries {
+        match entry {
+            Entry::Bind { path: at, identity, .. } if at == path => found = Some(*identity),
+            Entry::Cover { path: at, .. } | Entry::Hidden { path: at, .. } if path.starts_with(at) => {
+                return None;
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 impl Landlock {
     /// Makes the rules of what exists inside. `programs` are the files and folders that may be started.
-    pub(super) fn new(entries: &[&Entry], programs: &[(PathBuf, bool)], any_program: bool) -> Self {
-        let rule = |path: &Path, access, file| Rule { path: path.to_path_buf(), access, file };
+    pub(super) fn new(entries: &[&Entry], programs: &[Executable], any_program: bool) -> Self {
+        let rule = |path: &Path, access, file| Rule {
+            path: path.to_path_buf(),
+            access,
+            file,
+            identity: identity_at(entries, path),
+        };
         let binds = || {
             entries.iter().filter_map(|entry| match entry {
                 // What is protected has the rights of the tree around it, less what its mount refuses.
@@ -62,7 +101,10 @@ impl Landlock {
         rules.extend(["/dev", "/tmp"].map(|path| rule(Path::new(path), Access::WRITE, false)));
         if !any_program {
             let execute = Access { read: false, write: false, execute: true };
-            rules.extend(programs.iter().map(|(path, file)| rule(path, execute, *file)));
+            rules.extend(programs.iter().map(|one| {
+                let known = rule(&one.path, execute, one.file);
+                Rule { identity: known.identity.or(one.identity), ..known }
+            }));
         }
         Self { rules }
     }
@@ -71,13 +113,15 @@ impl Landlock {
     /// is the machine's there and not one of our own.
     pub(crate) fn without_the_root(&self, plan: &super::Plan) -> Vec<Rule> {
         let any_program = self.rules.iter().any(|rule| rule.path == Path::new("/") && rule.access.execute);
-        let binds = plan.base.iter().chain(&plan.root).filter_map(|entry| match entry {
+        let entries: Vec<&Entry> = plan.base.iter().chain(&plan.root).collect();
+        let binds = entries.iter().filter_map(|entry| match entry {
             Entry::Bind { path, access, file, protected: false, .. } => {
                 let execute = access.execute && any_program;
-                Some(Rule { path: path.clone(), access: Access { execute, ..*access }, file: *file })
+                let access = Access { execute, ..*access };
+                Some(Rule { path: path.clone(), access, file: *file, identity: identity_at(&entries, path) })
             }
             Entry::File { path, content } if !content.is_empty() => {
-                Some(Rule { path: path.clone(), access: Access::READ, file: true })
+                Some(Rule { path: path.clone(), access: Access::READ, file: true, identity: None })
             }
             _ => None,
         });
@@ -85,6 +129,7 @@ impl Landlock {
             path: path.into(),
             access: Access::READ,
             file: false,
+            identity: None,
         });
         // Where `/etc` itself is granted, it is among the binds.
         let of_our_root = |rule: &&Rule| ["/", "/etc"].iter().any(|own| rule.path == Path::new(own));

@@ -92,6 +92,9 @@ pub struct Plan {
     pub(crate) asked: Limits,
     #[serde(skip)]
     pub(crate) sensitive: Vec<Sensitive>,
+    /// What is kept from change because it has names outside the writable trees.
+    #[serde(skip)]
+    pub(crate) shared: Vec<Sensitive>,
     /// What git configurations name, which is protected where a command could write it.
     #[serde(skip)]
     pub(crate) pointed: Vec<Target>,

@@ -13,7 +13,7 @@ use crate::error::SandboxError;
 use crate::git::{Pointers, Target, trace};
 use crate::host::{
     Found, HardLinks, Judge, Kind, LinkedFolder, Pin, Platform, Program, Sensitive, Survey, Treatment, find,
-    find_pins, find_shared, is_system, is_system_link, seen, survey_with_names,
+    find_pins, find_shared, is_system, is_system_link, seen, survey_inside, survey_with_names,
 };
 use crate::spec::{Access, Spec, Tree};
 
@@ -44,6 +44,8 @@ pub struct Seen {
 const PROGRAM_FOLDERS: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives"];
 /// What no grant replaces.
 const OWN: &[&str] = &["/proc", "/dev"];
+/// What may be read whatever is granted in it, because a sandbox has things of its own there.
+const READ_BY_RULE: &[&str] = &["/etc", SCRATCH];
 
 impl Seen {
     /// Looks at everything a specification names.
@@ -82,7 +84,8 @@ impl Seen {
             };
             sensitive.extend(looked.sensitive);
             linked.extend(looked.linked);
-            if !is_needed {
+            // A link makes nothing passing that is granted without it.
+            if !is_needed && looked.link.is_none() {
                 passing.extend(looked.found.iter().map(|found| found.real.clone()));
             }
             match looked.link {
@@ -90,6 +93,8 @@ impl Seen {
                 Some(link) => followed.push((tree, is_needed, link, looked.found)),
             }
         }
+        // Only these explain a further name of a file: a link could be planted to lead to one.
+        let direct = trees.len();
         // A link that somebody could have planted gives nothing that is not granted without it.
         for (tree, is_needed, link, found) in followed {
             let covers = |one: &Found| {
@@ -104,6 +109,7 @@ impl Seen {
             }
         }
         refuse_writing_alone(spec, &trees)?;
+        refuse_unread(&trees)?;
         let programs = programs(spec, &trees)?;
         for companion in programs.iter().flat_map(Program::all).flat_map(|program| &program.companions) {
             let real = &companion.found.real;
@@ -117,9 +123,11 @@ impl Seen {
                 sensitive.extend(seen(&own.real, own.kind, Treatment::Hide));
             }
         }
-        let pointed = protect_named_by_git(&trees, &mut sensitive, &spec.named.write, spec.home.as_deref())?;
+        let pointed =
+            protect_named_by_git(&trees, &mut sensitive, &spec.named.write, &reach, spec.home.as_deref())?;
+        let direct = trees.iter().take(direct);
         let written: Vec<&Path> =
-            trees.iter().filter(|(_, access)| access.write).map(|(found, _)| found.real.as_path()).collect();
+            direct.filter(|(_, access)| access.write).map(|(found, _)| found.real.as_path()).collect();
         // A program is never writable, even in a writable folder.
         let fixed: HashSet<&Path> =
             programs.iter().flat_map(Program::all).map(|program| program.found.real.as_path()).collect();
@@ -235,6 +243,7 @@ fn protect_named_by_git(
     trees: &[(Found, Access)],
     sensitive: &mut Vec<Sensitive>,
     named: &[PathBuf],
+    reach: &[PathBuf],
     home: Option<&Path>,
 ) -> Result<Vec<Target>, SandboxError> {
     let writable = trees.iter().filter(|(tree, access)| access.write && tree.kind == Kind::Directory);
@@ -279,12 +288,28 @@ fn protect_named_by_git(
             let is_known = is_named || one.path.ancestors().any(|above| known.contains(above));
             if is_writable && !is_known {
                 sensitive.extend(seen(&one.path, one.kind, Treatment::ReadOnly));
+                if one.kind == Kind::Directory {
+                    sensitive.extend(survey_inside(&one.path, named, reach)?);
+                }
             }
         }
     }
     // A folder is covered before what is in it, or it would uncover that again.
     sensitive.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(targets)
+}
+
+/// Refuses a tree that is granted for writing only where a rule on a folder of the sandbox's own lets everything be read.
+fn refuse_unread(trees: &[(Found, Access)]) -> Result<(), SandboxError> {
+    for (found, _) in trees.iter().filter(|(_, access)| access.write && !access.read) {
+        let is_read = || trees.iter().any(|(tree, access)| access.read && found.real.starts_with(&tree.real));
+        let own = READ_BY_RULE.iter().find(|own| found.real.starts_with(own));
+        if let Some(own) = own.filter(|_| !is_read()) {
+            let why = format!("everything below `{own}` can be read; grant it for reading too, or move it");
+            return Err(SandboxError::Path { path: found.real.clone(), error: std::io::Error::other(why) });
+        }
+    }
+    Ok(())
 }
 
 /// Adds a tree, or to one that is there already the links that lead to it.

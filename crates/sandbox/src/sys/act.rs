@@ -6,6 +6,7 @@ use std::ffi::CStr;
 use std::mem::zeroed;
 
 use super::child::{CONTROL, FIRST_RECEIVED};
+use super::landlock::landlock;
 use super::syscall::call;
 use crate::host::Identity;
 use crate::linux::op::{Op, Socket};
@@ -78,9 +79,7 @@ pub(super) fn perform(op: &Op) -> Result<(), (Step, isize)> {
         }
         Op::DropCapabilities => drop_capabilities().map_err(at(Step::Capabilities)),
         Op::NoNewPrivileges => prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(at(Step::NoNewPrivileges)),
-        Op::Landlock { handled, scoped, rules } => {
-            landlock(*handled, *scoped, rules).map_err(at(Step::Landlock))
-        }
+        Op::Landlock { handled, scoped, rules } => landlock(*handled, *scoped, rules),
         Op::Seccomp { program, observe } => seccomp(program, *observe).map_err(at(Step::Seccomp)),
         Op::Execute(execution) => {
             kernel(libc::SYS_execve, &execution.addresses()).map(drop).map_err(at(Step::Exec))
@@ -96,7 +95,7 @@ pub(super) fn close(descriptor: usize) {
     let _closed = kernel(libc::SYS_close, &[descriptor]);
 }
 
-fn open(path: &CStr, flags: i32, mode: u32) -> Result<usize, isize> {
+pub(super) fn open(path: &CStr, flags: i32, mode: u32) -> Result<usize, isize> {
     let flags = (flags | libc::O_CLOEXEC) as usize;
     kernel(libc::SYS_openat, &[AT_FDCWD, address(path), flags, mode as usize])
 }
@@ -217,7 +216,7 @@ fn attach(
 }
 
 /// Checks that a descriptor is the file that was seen.
-fn compare(descriptor: usize, expected: Identity) -> Result<(), (Step, isize)> {
+pub(super) fn compare(descriptor: usize, expected: Identity) -> Result<(), (Step, isize)> {
     // SAFETY: `stat` is plain data for which zero is a value.
     let mut found: libc::stat = unsafe { zeroed() };
     let flags = libc::AT_EMPTY_PATH as usize;
@@ -377,40 +376,6 @@ fn drop_capabilities() -> Result<(), isize> {
     kernel(libc::SYS_capset, &[(&raw const header) as usize, (&raw const none) as usize]).map(drop)
 }
 
-/// `struct landlock_ruleset_attr` of the kernel.
-#[repr(C)]
-struct Ruleset {
-    handled_fs: u64,
-    handled_net: u64,
-    scoped: u64,
-}
-
-/// `struct landlock_path_beneath_attr` of the kernel.
-#[repr(C, packed)]
-struct PathBeneath {
-    allowed: u64,
-    parent: i32,
-}
-
-fn landlock(handled: u64, scoped: u64, rules: &[(std::ffi::CString, u64)]) -> Result<(), isize> {
-    const PATH_BENEATH: usize = 1;
-    let ruleset = Ruleset { handled_fs: handled, handled_net: 0, scoped };
-    // A kernel that knows less takes a shorter structure; the parent has asked which it knows.
-    let size = if scoped == 0 { 8 } else { size_of::<Ruleset>() };
-    let domain = kernel(libc::SYS_landlock_create_ruleset, &[(&raw const ruleset) as usize, size, 0])?;
-    for (path, allowed) in rules {
-        let parent = open(path, libc::O_PATH, 0)?;
-        let rule = PathBeneath { allowed: *allowed, parent: parent as i32 };
-        let added =
-            kernel(libc::SYS_landlock_add_rule, &[domain, PATH_BENEATH, (&raw const rule) as usize, 0]);
-        close(parent);
-        added?;
-    }
-    let restricted = kernel(libc::SYS_landlock_restrict_self, &[domain, 0]);
-    close(domain);
-    restricted.map(drop)
-}
-
 /// `struct sock_fprog` of the kernel.
 #[repr(C)]
 struct Filter {
@@ -562,7 +527,7 @@ pub(super) fn kernel(number: i64, arguments: &[usize]) -> Result<usize, isize> {
     for (to, from) in all.iter_mut().zip(arguments) {
         *to = *from;
     }
-    // SAFETY: as said above; each caller is in this file.
+    // SAFETY: as said above; each caller is in this file or in `landlock`.
     checked(unsafe { call(number, all) })
 }
 

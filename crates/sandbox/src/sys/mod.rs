@@ -9,6 +9,7 @@ mod act;
 mod child;
 mod clone;
 mod init;
+mod landlock;
 mod memory;
 pub(crate) mod notify;
 mod syscall;

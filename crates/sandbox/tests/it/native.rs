@@ -325,3 +325,35 @@ fn nothing_runs_without_a_sandbox_unless_it_is_called_by_its_name() {
     let strict = Sandbox::new(Native::new()).at_least(Tier::Full);
     assert_eq!(strict.run(&Spec::new("/bin/true"), Streams::default()).unwrap().tier, Tier::Full);
 }
+
+#[test]
+fn a_rule_is_made_only_on_the_file_that_was_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let sandbox = sandbox();
+    let mut plan = sandbox.plan(&sh("true").tree(folder.path(), Access::WRITE)).unwrap();
+    assert_eq!(sandbox.run_plan(&plan, Streams::default()).unwrap().ending, Ending::Exited(0));
+    let rules = plan.landlock.rules.iter_mut().filter_map(|rule| rule.identity.as_mut());
+    let changed = rules.map(|identity| identity.inode += 1).count();
+    assert!(changed > 1, "{plan:?}");
+    match sandbox.run_plan(&plan, Streams::default()) {
+        Err(SandboxError::Step { step: ringfence_sandbox::Step::Changed, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_working_directory_that_is_missing_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let refused = |name: &str| {
+        let spec = sh("pwd").tree(folder.path(), Access::READ).directory(folder.path().join(name));
+        let error = sandbox().plan(&spec).unwrap_err();
+        assert_eq!(error.code().to_string(), "PATH_NOT_REACHABLE", "{error}");
+        error.to_string()
+    };
+    assert_eq!(refused("missing"), format!("`{}` does not exist", folder.path().join("missing").display()));
+    assert!(refused("file").ends_with("it is the working directory and is not a folder"));
+    let elsewhere = tempfile::Builder::new().tempdir_in("/tmp").unwrap();
+    let error = sandbox().plan(&sh("pwd").directory(elsewhere.path())).unwrap_err().to_string();
+    assert!(error.ends_with("it is the working directory and is not granted"), "{error}");
+}

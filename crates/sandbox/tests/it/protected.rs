@@ -200,3 +200,159 @@ fn the_programs_of_a_home_elsewhere_are_protected() {
     assert!(work.join("y").exists() && !work.join("bin").exists() && !work.join("go/bin").exists());
     assert_eq!(report.quarantined.len(), 2, "{:?}", report.quarantined);
 }
+
+#[test]
+fn a_link_that_is_granted_beside_its_tree_lifts_no_protection() {
+    let (_kept, work, out) = folders();
+    std::fs::write(out.join("a"), "a").unwrap();
+    std::fs::hard_link(out.join("a"), work.join("a")).unwrap();
+    std::fs::create_dir(work.join("sub")).unwrap();
+    std::os::unix::fs::symlink("a", work.join("link")).unwrap();
+    std::os::unix::fs::symlink("../a", work.join("sub/link")).unwrap();
+    for link in ["link", "sub/link"] {
+        let spec = sh("echo bad > a; echo bad > link; cat a", &work).tree(work.join(link), Access::WRITE);
+        let report = run(&spec);
+        assert_eq!(read(out.join("a")), "a", "{link}: {}", said(&report));
+    }
+    // What is granted by its own name is.
+    let report = run(&sh("echo good > a", &work).tree(work.join("a"), Access::WRITE));
+    assert_eq!(read(out.join("a")), "good\n", "{}", said(&report));
+    // Nor does a link that is granted where possible make what it leads to something that comes and goes.
+    std::fs::write(work.join("sub/.envrc"), "").unwrap();
+    std::os::unix::fs::symlink("sub", work.join("folder")).unwrap();
+    let spec = sh("true", &work).tree_if_possible(work.join("folder"), Access::WRITE);
+    let sandbox = Sandbox::new(Native::new());
+    let plan = sandbox.plan(&spec).unwrap();
+    std::fs::remove_file(work.join("sub/.envrc")).unwrap();
+    assert!(sandbox.run_plan(&plan, Streams::default()).is_err());
+}
+
+fn pipe(path: &Path) {
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+}
+
+#[test]
+fn a_protected_pipe_is_not_written() {
+    let (_kept, work, _out) = folders();
+    std::fs::create_dir_all(work.join(".git/hooks/deep")).unwrap();
+    std::fs::create_dir_all(work.join("own/deep")).unwrap();
+    std::fs::write(work.join(".git/HEAD"), "").unwrap();
+    std::fs::write(work.join(".git/config"), "[core]\nhooksPath = own\n").unwrap();
+    let pipes = [".git/hooks/one", ".git/hooks/deep/two", ".envrc", "own/three", "own/deep/four", "free"];
+    for name in pipes {
+        pipe(&work.join(name));
+    }
+    let script = format!("for one in {}; do [ -p $one ] && (: 1<>$one) && echo $one; done", pipes.join(" "));
+    assert_eq!(said(&run(&sh(&script, &work))).trim(), "free");
+}
+
+#[test]
+fn what_could_be_read_is_not_granted_for_writing_only() {
+    let folder = tempfile::Builder::new().tempdir_in("/tmp").unwrap();
+    std::fs::write(folder.path().join("x"), "read").unwrap();
+    let only_write = Access { read: false, write: true, execute: false };
+    let spec = Spec::new("/bin/cat").arguments([folder.path().join("x")]).tree(folder.path(), only_write);
+    let sandbox = Sandbox::new(Native::new());
+    let error = sandbox.run(&spec, Streams::default()).unwrap_err().to_string();
+    assert!(error.contains("can be read; grant it for reading too"), "{error}");
+    // Together with the right to read it is one grant.
+    assert_eq!(said(&run(&spec.tree(folder.path(), Access::READ))), "read");
+}
+
+/// Runs a command that says `begun`, and does something outside when it has.
+fn run_while(spec: &Spec, outside: impl FnOnce() + Send + 'static) -> Report {
+    let mut outside = Some(outside);
+    let observer = move |_: ringfence_sandbox::Stream, _: &[u8]| {
+        if let Some(outside) = outside.take() {
+            outside();
+        }
+        std::ops::ControlFlow::Continue(())
+    };
+    let streams = Streams { observer: Some(Box::new(observer)), ..Streams::default() };
+    Sandbox::new(Native::new()).run(spec, streams).unwrap()
+}
+
+#[test]
+fn a_run_ends_when_a_protected_file_is_replaced_from_outside() {
+    type Act = fn(&Path);
+    let acts: [(&str, Act); 4] = [
+        (".git/config", |work| {
+            std::fs::write(work.join("new"), "new").unwrap();
+            std::fs::rename(work.join("new"), work.join(".git/config")).unwrap();
+        }),
+        (".git/hooks", |work| {
+            std::fs::remove_dir(work.join(".git/hooks")).unwrap();
+            std::fs::create_dir(work.join(".git/hooks")).unwrap();
+        }),
+        (".git", |work| {
+            std::fs::rename(work.join(".git"), work.join("away")).unwrap();
+            std::fs::create_dir(work.join(".git")).unwrap();
+        }),
+        ("key/.ssh", |work| {
+            std::fs::remove_dir(work.join("key/.ssh")).unwrap();
+            std::fs::create_dir(work.join("key/.ssh")).unwrap();
+        }),
+    ];
+    for (name, act) in acts {
+        let (_kept, work, _out) = folders();
+        for folder in [".git/hooks", ".git/objects", ".git/refs", "key/.ssh"] {
+            std::fs::create_dir_all(work.join(folder)).unwrap();
+        }
+        std::fs::write(work.join(".git/HEAD"), "ref: refs/heads/x").unwrap();
+        std::fs::write(work.join(".git/config"), "old").unwrap();
+        let begun = std::time::Instant::now();
+        let spec = sh("cd .git/hooks; echo begun; sleep 20; echo bad > ../config", &work);
+        let outside = work.clone();
+        let report = run_while(&spec, move || act(&outside));
+        assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{name}");
+        let told = report
+            .left
+            .iter()
+            .any(|(path, why)| path.starts_with(work.join(name)) && why.contains("was replaced"));
+        assert!(told, "{name}: {report:?}");
+        assert_ne!(report.ending.code(), 0, "{name}");
+    }
+    // Who only writes to one, or changes anything else, ends nothing.
+    let (_kept, work, _out) = folders();
+    std::fs::write(work.join(".envrc"), "old").unwrap();
+    std::fs::create_dir_all(work.join("node_modules/x")).unwrap();
+    std::fs::write(work.join("node_modules/x/.envrc"), "old").unwrap();
+    let report = run_while(&sh("echo begun; mv node_modules/x node_modules/y; sleep 1", &work), move || {
+        std::fs::write(work.join(".envrc"), "new").unwrap();
+        std::fs::write(work.join("other"), "").unwrap();
+        std::fs::rename(work.join("other"), work.join("another")).unwrap();
+    });
+    assert_eq!(report.ending.code(), 0, "{report:?}");
+}
+
+#[test]
+fn our_own_folder_is_made_before_a_command_could_make_it() {
+    let (_kept, work, _out) = folders();
+    let state = work.join("state/ringfence/runs");
+    let sandbox = Sandbox::new(Native::new()).mark_runs_in([state.clone()]);
+    let script = "mkdir -p state/ringfence/runs; echo bad > state/ringfence/runs/planted; ls state/ringfence; \
+                  mv state other; rm -rf state/ringfence; echo ended";
+    let report = sandbox.run(&sh(script, &work), Streams::default()).unwrap();
+    assert!(said(&report).contains("ended"), "{}", said(&report));
+    assert!(state.is_dir() && !state.join("planted").exists(), "{}", said(&report));
+    assert!(!said(&report).contains("runs\n"), "{}", said(&report));
+}
+
+#[test]
+fn remotes_of_a_repository_are_protected() {
+    let (_kept, work, _out) = folders();
+    for folder in [".git/objects", ".git/refs", ".git/remotes"] {
+        std::fs::create_dir_all(work.join(folder)).unwrap();
+    }
+    std::fs::write(work.join(".git/HEAD"), "ref: refs/heads/x").unwrap();
+    std::fs::write(work.join(".git/remotes/o"), "URL: good").unwrap();
+    let report = run(&sh("echo bad > .git/remotes/o; echo bad > .git/remotes/new; true", &work));
+    assert_eq!(read(work.join(".git/remotes/o")), "URL: good", "{}", said(&report));
+    assert!(!work.join(".git/remotes/new").exists());
+    // One that a command makes is moved aside.
+    std::fs::remove_dir_all(work.join(".git/remotes")).unwrap();
+    let report = run(&sh("mkdir .git/remotes; echo bad > .git/remotes/o", &work));
+    assert!(!work.join(".git/remotes").exists(), "{report:?}");
+    assert_eq!(report.quarantined.len(), 1, "{report:?}");
+}

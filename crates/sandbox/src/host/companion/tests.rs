@@ -257,3 +257,72 @@ fn a_proxy_of_rustup_names_a_toolchain_and_nothing_else() {
     symlink("/dev/zero", &settings).unwrap();
     assert_eq!(machine.find(&cargo, &[]).unwrap().found.real, proxy);
 }
+
+#[test]
+fn a_copied_environment_has_the_library_of_the_system() {
+    let machine = Machine::new();
+    let Some((_, version)) = python() else { return };
+    let called = machine.program(".venv/bin/python3", "");
+    machine.folder(&format!(".venv/lib/{version}/site-packages"));
+    let given = |home: &Path| -> Vec<PathBuf> {
+        fs::write(machine.project.join(".venv/pyvenv.cfg"), format!("home = {}\n", home.display())).unwrap();
+        let found = machine.find(&called, &[]).unwrap();
+        found.companions.into_iter().map(|one| one.found.real).collect()
+    };
+    let library = Path::new("/usr/lib").join(&version);
+    let own = machine.project.join(".venv/lib").join(&version);
+    let all = given(Path::new("/usr/bin"));
+    assert!(all.contains(&library) && all.contains(&own), "{all:?}");
+    // Nothing that is not the system's is chosen by the settings.
+    let planted = machine.program("planted/bin/python3", "");
+    machine.program("planted/lib/python3/os.py", "");
+    for home in [planted.parent().unwrap(), Path::new("../planted/bin"), &machine.home] {
+        let all = given(home);
+        assert!(!all.contains(&library) && all.iter().all(|real| is_system(real)), "{all:?}");
+    }
+}
+
+#[test]
+fn java_of_debian_has_its_settings() {
+    let java = Path::new("/usr/lib/jvm/java-17-openjdk-amd64/bin/java");
+    if !java.exists() {
+        return;
+    }
+    let found = Machine::new().find(java, &[]).unwrap();
+    let all: Vec<_> = found.companions.iter().map(|one| one.found.real.as_path()).collect();
+    assert!(all.contains(&Path::new("/etc/java-17-openjdk")), "{all:?}");
+}
+
+#[test]
+fn neither_a_link_nor_a_script_chooses_what_is_not_granted() {
+    let machine = Machine::new();
+    let Some((real, version)) = python() else { return };
+    // An environment elsewhere.
+    fs::create_dir_all(machine.home.join(format!("env/lib/{version}"))).unwrap();
+    fs::create_dir_all(machine.home.join("env/bin")).unwrap();
+    fs::write(machine.home.join("env/pyvenv.cfg"), "home = /usr/bin\n").unwrap();
+    let called = machine.home.join("env/bin/python3");
+    symlink(&real, &called).unwrap();
+    let project: &[(&Path, Access)] = &[(&machine.project, Access::READ)];
+    assert_eq!(machine.own(&called, project).len(), 2, "who names it has it");
+    let script = machine.program("run.py", &format!("#!{}\n", called.display()));
+    assert_eq!(machine.own(&script, project), Vec::<PathBuf>::new());
+    machine.link("env", machine.home.join("env"));
+    assert_eq!(machine.own(&machine.project.join("env/bin/python3"), project), Vec::<PathBuf>::new());
+
+    // An installation elsewhere, and one where only a version manager puts any.
+    for (place, is_given) in [("tools", false), (".pyenv/versions/3.12", true)] {
+        let prefix = machine.home.join(place);
+        fs::create_dir_all(prefix.join("bin")).unwrap();
+        fs::create_dir_all(prefix.join("lib/python3.12")).unwrap();
+        fs::write(prefix.join("lib/python3.12/os.py"), "").unwrap();
+        let program = prefix.join("bin/python3.12");
+        fs::write(&program, "").unwrap();
+        fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let script = machine.program("run.py", &format!("#!{}\n", program.display()));
+        assert_eq!(machine.find(&script, project).is_ok(), is_given, "{place}");
+        let link = machine.link(&format!("link-{is_given}"), &program);
+        assert_eq!(machine.find(&link, project).is_ok(), is_given, "{place}");
+        assert!(machine.find(&program, project).is_ok(), "who names it has it");
+    }
+}

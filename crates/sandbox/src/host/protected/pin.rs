@@ -23,6 +23,18 @@ pub(crate) struct Pin {
     pub(crate) identity: Identity,
 }
 
+/// Tells whether a path lies in a folder of a writable tree whose content package managers exchange.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_exchanged(path: &Path, trees: &[PathBuf]) -> bool {
+    let around = trees.iter().filter(|tree| path.starts_with(tree));
+    around.min_by_key(|tree| tree.as_os_str().len()).is_some_and(|tree| is_exchanged_below(path, tree))
+}
+
+fn is_exchanged_below(path: &Path, tree: &Path) -> bool {
+    let is_exchanged = |part: &std::ffi::OsStr| EXCHANGED.iter().any(|name| part == *name);
+    path.strip_prefix(tree).is_ok_and(|below| below.iter().any(is_exchanged))
+}
+
 /// Finds the folders between the writable `trees` and what is protected in them, and the links that are protected.
 ///
 /// # Errors
@@ -33,8 +45,7 @@ pub(crate) fn find_pins(sensitive: &[Sensitive], trees: &[&Path]) -> Result<Vec<
     for one in sensitive {
         let around = trees.iter().filter(|tree| one.path.starts_with(tree) && one.path != **tree);
         let Some(tree) = around.min_by_key(|tree| tree.as_os_str().len()) else { continue };
-        let is_exchanged = |part: &std::ffi::OsStr| EXCHANGED.iter().any(|name| part == *name);
-        if one.path.strip_prefix(tree).is_ok_and(|below| below.iter().any(is_exchanged)) {
+        if is_exchanged_below(&one.path, tree) {
             continue;
         }
         if one.kind == Kind::Link {

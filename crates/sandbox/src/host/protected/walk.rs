@@ -102,6 +102,15 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Looks into one folder that is protected as a whole.
+    pub(super) fn run_inside(mut self, folder: &Path, found: Found<'_>) -> Result<(), SandboxError> {
+        let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else { return Ok(()) };
+        self.path = folder.to_path_buf();
+        let name = CString::new(name.as_bytes()).map_err(|_| self.failed(Errno::INVAL))?;
+        let around = Folder::at(parent).map_err(|error| self.failed(error))?;
+        self.add_inside(&around, &name, Treatment::ReadOnly, MAX_OPEN, found)
+    }
+
     /// Returns to the folder above, which is opened again where it was closed on the way down.
     fn go_back(&mut self, levels: &mut Vec<Level>) -> Result<(), SandboxError> {
         let done = levels.pop();
@@ -266,6 +275,10 @@ impl<'a> Walk<'a> {
                     for one in all.into_iter().filter(|one| !one.path.starts_with(&own)) {
                         found(one)?;
                     }
+                }
+                // A read-only folder does not keep the pipes in it from being written.
+                Kind::Other | Kind::Pipe if treatment != Treatment::Hide => {
+                    self.add(&folder, &name, Treatment::Hide, found)?;
                 }
                 Kind::File | Kind::Other | Kind::Pipe => {}
             }
