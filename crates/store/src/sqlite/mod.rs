@@ -6,18 +6,23 @@
 //!
 //! INVARIANT: an answer of success is given only after the commit has returned.
 
+mod accept;
 mod approval;
 mod audit;
 mod check;
 mod database;
+mod digest;
 #[cfg(feature = "postgres")]
 mod dump;
 mod error;
 mod file;
+mod guard;
+mod history;
 mod idempotency;
 mod instance;
 mod lock;
 mod log;
+mod mark;
 mod open;
 mod patience;
 mod pool;
@@ -26,6 +31,7 @@ mod seal;
 mod search;
 mod sweep;
 mod time;
+mod total;
 mod turn;
 mod value;
 mod verify;
@@ -43,6 +49,7 @@ use rusqlite::{Connection, OpenFlags};
 
 #[cfg(feature = "postgres")]
 pub(crate) use self::dump::{Column, Kind, Page};
+pub use self::accept::StoreGap;
 pub use self::error::SqliteError;
 use self::instance::Instance;
 pub use self::open::SqliteBuilder;
