@@ -153,7 +153,8 @@ fn accept(
                 "keys": gap.keys, "acknowledged_ms": gap.acknowledged.map(|at| at.as_millis()),
             })
         });
-        let told = json!({ "store": path, "missing": missing, "accepted": accepted.is_some() && found.is_some() });
+        let told =
+            json!({ "store": path, "missing": missing, "accepted": accepted.is_some() && found.is_some() });
         writeln!(out, "{}", json_line(&told))?;
         return Ok(exit);
     }

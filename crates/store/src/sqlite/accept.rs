@@ -93,9 +93,9 @@ fn gap(path: &Path) -> Result<Option<StoreGap>, SqliteError> {
     let why = match (&mark, &history) {
         (Err(why), _) => Some(why.clone()),
         (_, Err(why)) => Some(why.clone()),
-        (Ok(mark), Ok(history)) => history
-            .missing(mark)
-            .map(|missing| SqliteError::WentBack { path: path.to_owned(), missing }),
+        (Ok(mark), Ok(history)) => {
+            history.missing(mark).map(|missing| SqliteError::WentBack { path: path.to_owned(), missing })
+        }
     };
     let why = why.or_else(|| total::check(&connection, path).err());
     let mut gap = why.map(|why| StoreGap::new(why, mark.as_ref().ok(), records, fence));
@@ -130,8 +130,7 @@ fn accept(path: &Path, gap: &StoreGap, by: &str, reason: &str) -> Result<(), Sql
     let mut connection = schema::writer(path)?;
     let last = log::frontier(&connection, path)?;
     let now = SystemClock.now();
-    let transaction =
-        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     for table in total::TABLES {
         transaction.execute_batch(&format!("REINDEX {table}")).map_err(failed)?;
     }

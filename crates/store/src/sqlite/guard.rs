@@ -53,7 +53,8 @@ impl StoreGuard {
             let lock = guard.mark.lock()?;
             let (database, log) = guard.check_files()?;
             if found.sequence <= history.sequence {
-                let seen = Mark { store: history.store, sequence: history.sequence, chain: history.chain, ..found };
+                let seen =
+                    Mark { store: history.store, sequence: history.sequence, chain: history.chain, ..found };
                 guard.mark.write(&Mark { database, log, ..seen })?;
             }
             drop(lock);

@@ -70,7 +70,8 @@ impl History {
 
     /// Says how many transactions are missing that the mark has seen; 0 where the mark is of another history.
     pub(super) fn missing(&self, mark: &Mark) -> Option<u64> {
-        let is_other = self.store != mark.store || (self.sequence == mark.sequence && self.chain != mark.chain);
+        let is_other =
+            self.store != mark.store || (self.sequence == mark.sequence && self.chain != mark.chain);
         // A mark that was just made belongs to a store that has seen nothing yet.
         let is_new = self.store == mark.store && mark.sequence == 0;
         (!is_new && (is_other || self.sequence < mark.sequence))

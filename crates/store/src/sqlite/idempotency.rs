@@ -47,7 +47,8 @@ struct KeyRow {
 }
 
 impl KeyRow {
-    const COLUMNS: &str = "fence, scope, key, digest, arguments, run, owner, instance, claimed_us, state, output,
+    const COLUMNS: &str =
+        "fence, scope, key, digest, arguments, run, owner, instance, claimed_us, state, output,
         until_us, row_digest";
 
     /// Reads a row, and refuses one that does not have its digest.
@@ -99,9 +100,8 @@ impl KeyRow {
             return if found.name == *name { Ok(Some(found.clone())) } else { Err(damaged(LOST)) };
         }
         let sql = "SELECT count(*) FROM idempotency INDEXED BY idempotency_key WHERE key = ?2 AND scope = ?1";
-        let others: u64 = connection
-            .prepare_cached(sql)?
-            .query_row((&name.scope, &name.key), |row| row.get(0))?;
+        let others: u64 =
+            connection.prepare_cached(sql)?.query_row((&name.scope, &name.key), |row| row.get(0))?;
         if others == 0 { Ok(None) } else { Err(damaged(LOST)) }
     }
 
@@ -367,6 +367,12 @@ pub(super) fn sweep(connection: &Connection, now: Duration) -> rusqlite::Result<
         delete.execute([fence.0])?;
     }
     Ok(u64::try_from(over.len()).unwrap_or(u64::MAX))
+}
+
+/// Counts the rows that do not have their digests.
+pub(super) fn count_damaged(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = format!("SELECT {} FROM idempotency NOT INDEXED", KeyRow::COLUMNS);
+    total::count_damaged(connection, &sql, KeyRow::read)
 }
 
 /// Gives every row its digest.

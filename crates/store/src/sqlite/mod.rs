@@ -47,9 +47,9 @@ use ringfence::Clock;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+pub use self::accept::StoreGap;
 #[cfg(feature = "postgres")]
 pub(crate) use self::dump::{Column, Kind, Page};
-pub use self::accept::StoreGap;
 pub use self::error::SqliteError;
 use self::instance::Instance;
 pub use self::open::SqliteBuilder;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use super::error::SqliteError;
 
@@ -19,7 +19,8 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), SqliteEr
     let corrupt = |why| SqliteError::Corrupt { path: path.to_owned(), why };
     let failed = |error| SqliteError::from_sqlite(path, &error);
     let small = std::fs::metadata(path).is_ok_and(|file| file.len() <= WHOLE);
-    let tables: &[&str] = if small { &["1"] } else { &["idempotency", "request", "approver", "value", "frontier"] };
+    let tables: &[&str] =
+        if small { &["1"] } else { &["idempotency", "request", "approver", "value", "frontier"] };
     for table in tables {
         let sql = format!("PRAGMA integrity_check({table})");
         let first: String = connection.query_row(&sql, [], |row| row.get(0)).map_err(failed)?;
@@ -67,4 +68,19 @@ fn count(connection: &Connection, table: &str) -> rusqlite::Result<(i64, i64)> {
         digests ^= row.get::<_, i64>(0)?;
     }
     Ok((count, digests))
+}
+
+/// Counts the rows that a statement returns and that cannot be read.
+pub(super) fn count_damaged<T>(
+    connection: &Connection,
+    sql: &str,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<u64> {
+    let mut select = connection.prepare(sql)?;
+    let mut rows = select.query([])?;
+    let mut damaged = 0;
+    while let Some(row) = rows.next()? {
+        damaged += u64::from(read(row).is_err());
+    }
+    Ok(damaged)
 }

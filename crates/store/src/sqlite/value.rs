@@ -13,6 +13,7 @@ use super::SqliteStore;
 use super::digest::{RowDigest, damaged};
 use super::error::SqliteError;
 use super::time::{micros, micros_up};
+use super::total;
 use super::turn::Turn;
 
 /// How many keys one namespace may hold.
@@ -201,6 +202,12 @@ impl ValueRow {
             .number(self.bytes)
             .optional_number(self.until)
     }
+}
+
+/// Counts the rows that do not have their digests.
+pub(super) fn count_damaged(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = "SELECT space, key, value, bytes, until_us, row_digest FROM value NOT INDEXED";
+    total::count_damaged(connection, sql, ValueRow::read)
 }
 
 /// Gives every row its digest.

@@ -20,7 +20,9 @@ use ringfence::{
 };
 use rusqlite::Connection;
 
+pub(super) use self::person::count_damaged as count_damaged_people;
 pub(super) use self::request::sweep;
+pub(super) use self::row::count_damaged as count_damaged_requests;
 use super::SqliteStore;
 use super::error::SqliteError;
 use super::turn::Turn;
@@ -130,11 +132,10 @@ impl ApprovalStore for SqliteStore {
     }
 
     fn approvers(&self) -> BoxFuture<'_, Result<Vec<ApproverEntry>, StoreError>> {
-        let listed =
-            self.read(|store, connection| {
-                store.check_listed(connection, "approver")?;
-                person::list(connection).map_err(|error| store.failed(&error))
-            });
+        let listed = self.read(|store, connection| {
+            store.check_listed(connection, "approver")?;
+            person::list(connection).map_err(|error| store.failed(&error))
+        });
         async move { Ok(listed.await?) }.boxed()
     }
 

@@ -15,6 +15,7 @@ use super::row::{self, Entry};
 use crate::sqlite::digest::{RowDigest, damaged};
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::time::{from_micros, micros};
+use crate::sqlite::total;
 use crate::sqlite::turn::Turn;
 
 /// Keeps what a person says about an open request, and the entry of the audit that says so.
@@ -210,6 +211,12 @@ pub(super) fn find(connection: &Connection, proof: &Proof) -> rusqlite::Result<O
     };
     let Some(row) = found.filter(|row| row.revoked.is_none()) else { return Ok(None) };
     Ok(Some(Principal { name: row.name()?, role: row.role()?, since: from_micros(row.added) }))
+}
+
+/// Counts the rows that do not have their digests.
+pub(in crate::sqlite) fn count_damaged(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = format!("SELECT {} FROM approver", PersonRow::COLUMNS);
+    total::count_damaged(connection, &sql, PersonRow::read)
 }
 
 /// Gives every row its digest.

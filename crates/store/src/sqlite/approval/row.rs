@@ -10,10 +10,15 @@ use rusqlite::{Connection, Error, OptionalExtension as _, Row, params_from_iter}
 
 use crate::sqlite::digest::RowDigest;
 use crate::sqlite::time::{from_micros, micros, micros_up};
+use crate::sqlite::total;
 
 /// The columns of a row, in its order.
-const COLUMNS: &str = "ordinal, id, body, state, asked_us, expires_us, decided, replaces, waiter, waiting, digest, run,
+const COLUMNS: &str =
+    "ordinal, id, body, state, asked_us, expires_us, decided, replaces, waiter, waiting, digest, run,
     personality, tool, row_digest";
+
+/// What is said of a row that was changed.
+const DAMAGED: &str = "a request for approval does not have its digest";
 
 /// What of a row has a digest: everything but its place and who waits for it.
 #[derive(Clone)]
@@ -38,7 +43,11 @@ impl RequestRow {
             id: filed.id.clone(),
             digest: request.digest.clone(),
             run: request.run.to_string(),
-            personality: request.call.as_ref().and_then(|call| call.personality.as_deref()).map(str::to_owned),
+            personality: request
+                .call
+                .as_ref()
+                .and_then(|call| call.personality.as_deref())
+                .map(str::to_owned),
             tool: request.tool.as_str().to_owned(),
             body: written(serde_json::to_string(request))?,
             state: filed.state.as_str().to_owned(),
@@ -183,16 +192,33 @@ pub(super) fn update_waiter(
 
 /// Marks what has expired. What does not have its digest is left as it is.
 pub(super) fn mark_expired(connection: &Connection, now: Duration) -> rusqlite::Result<()> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM request WHERE state NOT IN ('expired', 'taken') AND expires_us <= ?1"
-    );
+    let sql =
+        format!("SELECT {COLUMNS} FROM request WHERE state NOT IN ('expired', 'taken') AND expires_us <= ?1");
     let mut select = connection.prepare_cached(&sql)?;
     let mut rows = select.query([micros(now)])?;
     let mut expired = Vec::new();
     while let Some(row) = rows.next()? {
-        expired.extend(read(row, now).ok().filter(|entry| entry.filed.state == RequestState::Expired));
+        let read = RequestRow::read_unchecked(row)?;
+        if read.expires <= micros(now) && read.row_digest().check(row.get(14)?, DAMAGED).is_ok() {
+            expired.push((row.get::<_, i64>(0)?, read));
+        }
     }
-    expired.iter().try_for_each(|entry| update(connection, entry))
+    let mut update =
+        connection.prepare_cached("UPDATE request SET state = ?2, row_digest = ?3 WHERE ordinal = ?1")?;
+    for (ordinal, mut row) in expired {
+        RequestState::Expired.as_str().clone_into(&mut row.state);
+        update.execute((ordinal, &row.state, row.row_digest().finish()))?;
+    }
+    Ok(())
+}
+
+/// Counts the rows that do not have their digests.
+pub(in crate::sqlite) fn count_damaged(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = format!("SELECT {COLUMNS} FROM request NOT INDEXED");
+    total::count_damaged(connection, &sql, |row| {
+        let read = RequestRow::read_unchecked(row)?;
+        read.row_digest().check(row.get(14)?, DAMAGED)
+    })
 }
 
 /// Gives every row its digest.
@@ -214,7 +240,7 @@ pub(super) fn draw_name(connection: &Connection) -> rusqlite::Result<String> {
 
 fn read(row: &Row<'_>, now: Duration) -> rusqlite::Result<Entry> {
     let read = RequestRow::read_unchecked(row)?;
-    read.row_digest().check(row.get(14)?, "a request for approval does not have its digest")?;
+    read.row_digest().check(row.get(14)?, DAMAGED)?;
     let request: ApprovalRequest = parsed(serde_json::from_str(&read.body), 2)?;
     let state = match state(&read.state)? {
         RequestState::Taken => RequestState::Taken,

@@ -34,7 +34,8 @@ pub(super) async fn pay(store: &SqliteStore, key: &str) -> Result<(), String> {
         Ok(other) => return Err(format!("{other:?}")),
         Err(error) => return Err(error.to_string()),
     };
-    let settlement = Settlement::Committed { output: format!("\"receipt of {key}\""), keep: Duration::from_hours(24) };
+    let settlement =
+        Settlement::Committed { output: format!("\"receipt of {key}\""), keep: Duration::from_hours(24) };
     store.settle(&claim.name, fence, settlement).await.map(drop).map_err(|error| error.to_string())
 }
 
@@ -165,9 +166,12 @@ fn no_flipped_bit_makes_a_key_forget_or_an_answer_another() {
         copy(template, &bench);
         let answers = runtime.block_on(answers(&bench.open()));
         assert!(answers.iter().all(|(_, answer)| answer.is_some()), "{answers:?}");
-        assert!(answers.iter().filter(|(what, _)| what.starts_with("claim")).all(|(_, answer)| {
-            answer.as_deref().is_some_and(|answer| answer.starts_with("Replay"))
-        }));
+        assert!(
+            answers
+                .iter()
+                .filter(|(what, _)| what.starts_with("claim"))
+                .all(|(_, answer)| { answer.as_deref().is_some_and(|answer| answer.starts_with("Replay")) })
+        );
         answers
     });
 
@@ -186,7 +190,11 @@ fn no_flipped_bit_makes_a_key_forget_or_an_answer_another() {
         let anywhere = |numbers: &mut Numbers| {
             let size = std::fs::metadata(&file).unwrap().len();
             // Of a mark that is mostly empty, the slots.
-            let place = if name.ends_with("mark") { numbers.below(2) * 4_096 + numbers.below(176) } else { numbers.below(size) };
+            let place = if name.ends_with("mark") {
+                numbers.below(2) * 4_096 + numbers.below(176)
+            } else {
+                numbers.below(size)
+            };
             place * 8 + numbers.below(8)
         };
         let bit = match (number / 2) % 4 {
@@ -299,7 +307,11 @@ async fn a_mark_that_is_gone_does_not_reset_what_it_protects() {
             _ => {}
         }
         assert_eq!(SqliteStore::open(&bench.path()).is_err(), accepted, "{change}");
-        assert_eq!(SqliteStore::accept_gap(&bench.path(), "ada", "x").unwrap().is_some(), accepted, "{change}");
+        assert_eq!(
+            SqliteStore::accept_gap(&bench.path(), "ada", "x").unwrap().is_some(),
+            accepted,
+            "{change}"
+        );
         bench.open();
     }
 }

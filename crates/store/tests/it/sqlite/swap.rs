@@ -153,18 +153,31 @@ async fn no_way_of_swapping_a_store_makes_a_key_take_effect_twice() {
                 failures.push(format!("{way}: a key was acknowledged"));
                 paid.push("after".into());
             }
-            Err(error) if !["was replaced", "lost", "is damaged", "is missing", "malformed", "not there"].iter().any(|said| error.contains(said)) => {
+            Err(error)
+                if !["was replaced", "lost", "is damaged", "is missing", "malformed", "not there"]
+                    .iter()
+                    .any(|said| error.contains(said)) =>
+            {
                 failures.push(format!("{way}: {error}"));
             }
             Err(_) => {}
         }
-        failures.extend(wrong(&store, &paid).await.into_iter().map(|wrong| format!("{way}: running: {wrong}")));
+        failures
+            .extend(wrong(&store, &paid).await.into_iter().map(|wrong| format!("{way}: running: {wrong}")));
         drop(store);
         // Whoever comes next either knows everything or refuses, but for a store of which nothing is left or that is old as a whole.
-        let is_forgotten = matches!(way, "unlink all and the mark" | "unlink and open another in its place"
-            | "rename the folder" | "another folder in its place" | "write all old copies over" | "write an old mark over it and restore");
+        let is_forgotten = matches!(
+            way,
+            "unlink all and the mark"
+                | "unlink and open another in its place"
+                | "rename the folder"
+                | "another folder in its place"
+                | "write all old copies over"
+                | "write an old mark over it and restore"
+        );
         if !is_forgotten && let Ok(store) = SqliteStore::open(&scene.path("")) {
-            failures.extend(wrong(&store, &paid).await.into_iter().map(|wrong| format!("{way}: next: {wrong}")));
+            failures
+                .extend(wrong(&store, &paid).await.into_iter().map(|wrong| format!("{way}: next: {wrong}")));
         }
     }
     assert!(failures.is_empty(), "{failures:#?}");
