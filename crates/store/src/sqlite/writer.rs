@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use ringfence::Clock;
 use ringfence::audit::Frontier;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -229,11 +230,15 @@ impl Desk {
         }
     }
 
-    /// Closes the connection, which moves the log into the database where it is the last one.
+    /// Closes the connection, which moves the log into the database and removes it where it is the last one.
     fn close(self) {
         let Self { connection, guard, .. } = self;
-        // A store that is not the one that was opened is left as it is.
-        let closed = guard.move_log(|| connection.close().is_ok());
+        let mut open = Some(connection);
+        let closed = guard.move_log(|| open.take().is_some_and(|connection| connection.close().is_ok()));
+        if let Some(connection) = open {
+            // Another store may be in its place by now: its log is not ours to remove.
+            let _kept = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        }
         let _synced = closed.and_then(|_| guard.sync());
     }
 

@@ -10,6 +10,7 @@ mod migrate;
 mod open;
 mod process;
 mod proof;
+mod rate;
 mod swap;
 mod tamper;
 
