@@ -181,6 +181,12 @@ fn sqlite_hint(error: &SqliteError) -> Option<&'static str> {
         SqliteError::Database { why, .. } if why.contains("unable to open") => {
             Some("look who may read it and its folder, or name a store of your own with --store STORE")
         }
+        SqliteError::MarkDamaged { .. }
+        | SqliteError::MarkMissing { .. }
+        | SqliteError::Replaced { .. }
+        | SqliteError::WentBack { .. } => Some(
+            "see what is missing with `ringfence store accept`, which changes nothing without --by and --reason",
+        ),
         SqliteError::Corrupt { .. } => Some("look with `ringfence store check`, and go back to a backup"),
         SqliteError::Diverged { .. } => {
             Some("see what differs with `ringfence audit verify --trust KEY`, and go back to a backup")

@@ -3,7 +3,7 @@
 //! INVARIANT: a URL, which may hold a password, is never printed.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -107,8 +107,8 @@ impl StoreName {
         }
     }
 
-    /// Opens a file of SQLite, and refuses anything else.
-    pub(crate) fn open_file(&self, opening: Opening) -> Result<SqliteStore, CommandError> {
+    /// Returns the path of a file of SQLite, and refuses anything else.
+    pub(crate) fn file(&self) -> Result<&Path, CommandError> {
         let (Self::File(path) | Self::Relative(path)) = self else {
             return Err(CommandError::Input {
                 message: "this works on a file of SQLite only".to_owned(),
@@ -131,6 +131,12 @@ impl StoreName {
                 ),
             });
         }
+        Ok(path)
+    }
+
+    /// Opens a file of SQLite, and refuses anything else.
+    pub(crate) fn open_file(&self, opening: Opening) -> Result<SqliteStore, CommandError> {
+        let path = self.file()?;
         let failed = |error: SqliteError| CommandError::Store(error.into());
         let made = |raw| SqliteStore::builder(path).raw(raw).open().map_err(failed);
         match opening {

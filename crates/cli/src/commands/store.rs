@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ringfence_store::{Database as _, KeepRaw};
+use ringfence_store::{Database as _, KeepRaw, SqliteStore};
 use serde_json::json;
 
 use crate::error::{CommandError, Exit};
@@ -16,7 +16,8 @@ use crate::store::{Opening, StoreArgs, StoreName, runtime};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ringfence store check --store clerk.db
-  ringfence store backup clerk-today.db --store clerk.db")]
+  ringfence store backup clerk-today.db --store clerk.db
+  ringfence store accept --store clerk.db")]
 pub(crate) struct StoreCommandArgs {
     #[command(flatten)]
     store: StoreArgs,
@@ -29,6 +30,21 @@ pub(crate) struct StoreCommandArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum StoreCommand {
+    /// Show what a refused store has lost, and go on without it
+    ///
+    /// Shows what is missing and exits with 4. With `--by` and `--reason` the store is used again, and the audit says who
+    /// accepted it and why. Calls whose keys are missing can take effect twice: check them first.
+    #[command(after_help = "Examples:
+  ringfence store accept --store clerk.db
+  ringfence store accept --store clerk.db --by ada --reason \"no payment is on the statement twice\"")]
+    Accept {
+        /// Who accepts it
+        #[arg(long, value_name = "NAME", requires = "reason")]
+        by: Option<String>,
+        /// Why the store can be used without what is missing
+        #[arg(long, requires = "by")]
+        reason: Option<String>,
+    },
     /// Copy a file of SQLite to a new file, while others go on writing
     #[command(after_help = "Examples:
   ringfence store backup clerk-today.db --store clerk.db")]
@@ -66,6 +82,9 @@ pub(crate) fn run(args: &StoreCommandArgs, out: &mut dyn Write) -> Result<Exit, 
     let (name, json) = (args.store.name(), args.json);
     runtime()?.block_on(async {
         match &args.command {
+            StoreCommand::Accept { by, reason } => {
+                accept(&name, by.as_deref().zip(reason.as_deref()), json, out)
+            }
             StoreCommand::Backup { file } => {
                 let store = name.open_file(Opening::Read)?;
                 let busy = Busy::with("copying the store");
@@ -112,6 +131,49 @@ pub(crate) fn run(args: &StoreCommandArgs, out: &mut dyn Write) -> Result<Exit, 
             }
         }
     })
+}
+
+fn accept(
+    name: &StoreName,
+    accepted: Option<(&str, &str)>,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
+    let path = name.file()?;
+    let found = match accepted {
+        None => SqliteStore::find_gap(path),
+        Some((by, reason)) => SqliteStore::accept_gap(path, by, reason),
+    };
+    let found = found.map_err(|error| CommandError::Store(error.into()))?;
+    let exit = if found.is_some() && accepted.is_none() { Exit::Findings } else { Exit::Done };
+    if json {
+        let missing = found.as_ref().map(|gap| {
+            json!({
+                "why": gap.why.to_string(), "transactions": gap.transactions, "records": gap.records,
+                "keys": gap.keys, "acknowledged_ms": gap.acknowledged.map(|at| at.as_millis()),
+            })
+        });
+        let told =
+            json!({ "store": path, "missing": missing, "accepted": accepted.is_some() && found.is_some() });
+        writeln!(out, "{}", json_line(&told))?;
+        return Ok(exit);
+    }
+    let Some(gap) = found else {
+        writeln!(out, "nothing is missing: {}", path.display())?;
+        return Ok(exit);
+    };
+    writeln!(out, "{}", gap.why)?;
+    for (count, what) in [
+        (gap.transactions, "acknowledged transactions missing"),
+        (gap.records, "audit records missing"),
+        (gap.keys, "idempotency keys missing, at most"),
+    ] {
+        writeln!(out, "  {what}: {count}")?;
+    }
+    if accepted.is_some() {
+        writeln!(out, "accepted: the audit says so")?;
+    }
+    Ok(exit)
 }
 
 async fn copy(

@@ -149,6 +149,7 @@ fn command() {
         &["store", "check", "--help"],
         &["store", "backup", "--help"],
         &["store", "copy", "--help"],
+        &["store", "accept", "--help"],
         &["tools", "--help"],
         &["wrap", "--help"],
     ] {

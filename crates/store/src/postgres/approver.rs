@@ -9,6 +9,7 @@ use ringfence::{
     ApprovalError, ApproverEntry, ApproverName, AuditEntry, Principal, Proof, RequestState, Role, StoreError,
     TokenHash,
 };
+use tokio_postgres::Row;
 
 use super::audit::get;
 use super::error::PostgresError;
@@ -23,18 +24,19 @@ type Ended<T, E> = Result<(Turn, Result<T, E>), PostgresError>;
 pub(super) async fn find(session: &Session, proof: &Proof) -> Result<Option<Principal>, PostgresError> {
     let row = match proof {
         Proof::Named(name) => {
-            let sql =
-                "SELECT name, role, added_us FROM ringfence.approver WHERE name = $1 AND revoked_us IS NULL";
+            let sql = "SELECT name, role, added_us, seal IS NOT DISTINCT FROM ringfence.approver_seal(a)
+                FROM ringfence.approver AS a WHERE name = $1 AND revoked_us IS NULL";
             session.row(sql, &[&name.as_str()]).await?
         }
         Proof::Token(token) => {
-            let sql =
-                "SELECT name, role, added_us FROM ringfence.approver WHERE token = $1 AND revoked_us IS NULL
+            let sql = "SELECT name, role, added_us, seal IS NOT DISTINCT FROM ringfence.approver_seal(a)
+                FROM ringfence.approver AS a WHERE token = $1 AND revoked_us IS NULL
                 ORDER BY name COLLATE \"C\" LIMIT 1";
             session.row(sql, &[&token.as_bytes().as_slice()]).await?
         }
     };
     let Some(row) = row else { return Ok(None) };
+    check(session, &row, 3)?;
     let (name, role) = (name(session, get(session, &row, 0)?)?, role(session, get(session, &row, 1)?)?);
     let since = Duration::from_micros(get::<i64>(session, &row, 2)?.cast_unsigned());
     Ok(Some(Principal { name, role, since }))
@@ -88,9 +90,11 @@ pub(super) async fn revoke(mut turn: Turn, name: &ApproverName) -> Ended<bool, S
 
 /// Lists people by name.
 pub(super) async fn list(session: &Session) -> Result<Vec<ApproverEntry>, PostgresError> {
-    let sql = "SELECT name, role, added_us, revoked_us FROM ringfence.approver ORDER BY name COLLATE \"C\"";
+    let sql = "SELECT name, role, added_us, revoked_us, seal IS NOT DISTINCT FROM ringfence.approver_seal(a)
+        FROM ringfence.approver AS a ORDER BY name COLLATE \"C\"";
     let mut found = Vec::new();
     for row in session.rows(sql, &[]).await? {
+        check(session, &row, 4)?;
         let time = |micros: i64| Duration::from_micros(micros.cast_unsigned());
         found.push(ApproverEntry {
             name: name(session, get(session, &row, 0)?)?,
@@ -100,6 +104,15 @@ pub(super) async fn list(session: &Session) -> Result<Vec<ApproverEntry>, Postgr
         });
     }
     Ok(found)
+}
+
+/// Refuses a row that does not have its digest.
+fn check(session: &Session, row: &Row, column: usize) -> Result<(), PostgresError> {
+    if get(session, row, column)? {
+        Ok(())
+    } else {
+        Err(session.corrupt("an approver does not have its digest"))
+    }
 }
 
 fn name(session: &Session, text: &str) -> Result<ApproverName, PostgresError> {

@@ -137,7 +137,7 @@ pub async fn copy(from: &SqliteStore, to: &PostgresStore) -> Result<Copied, Data
     });
     let session = Session::open(to.readers().target(), to.options()).await?;
     let closed = || PostgresError::Closed { place: Arc::clone(to.place()) };
-    transaction::begin(&session, &to.0.known).await?;
+    let (_, history) = transaction::begin(&session, &to.0.known).await?;
     session
         .batch("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
         .await?;
@@ -154,7 +154,7 @@ pub async fn copy(from: &SqliteStore, to: &PostgresStore) -> Result<Copied, Data
     let frontier = check_root(&session).await?;
 
     let mark = Mark { id: random::id().ok_or_else(closed)?, sequence: 1 };
-    let done = transaction::finish(&session, Vec::new(), &mark, &to.0.known, frontier).await;
+    let done = transaction::finish(&session, Vec::new(), &mark, &to.0.known, (frontier, history)).await;
     done.map_err(|Failed { error, doubtful }| match doubtful {
         true => PostgresError::Unsettled { place: Arc::clone(to.place()), why: error.to_string() },
         false => error,

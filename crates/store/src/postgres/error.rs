@@ -137,6 +137,14 @@ pub enum PostgresError {
         /// What happened.
         why: String,
     },
+    /// It is another database than before, or an older state of it.
+    #[error(
+        "the database {place} lost acknowledged transactions: stop every gateway, restore it, then start again"
+    )]
+    WentBack {
+        /// The database and its host.
+        place: Arc<str>,
+    },
 }
 
 impl PostgresError {
@@ -152,7 +160,8 @@ impl PostgresError {
             | Self::Lost { .. }
             | Self::Timeout { .. }
             | Self::Tls { .. }
-            | Self::Unsettled { .. } => Code::NotAvailable,
+            | Self::Unsettled { .. }
+            | Self::WentBack { .. } => Code::NotAvailable,
             Self::Entry { .. } => Code::AuditFailed,
             Self::Address { .. } | Self::Foreign { .. } | Self::Newer { .. } | Self::Occupied { .. } => {
                 Code::InputInvalid

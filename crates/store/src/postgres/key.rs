@@ -30,7 +30,7 @@ use super::writer::{Change, Done};
 /// The columns of a key; a key whose instance is not alive is in doubt.
 const COLUMNS: &str = "k.scope, k.key, k.digest, k.arguments, k.run, k.fence, k.claimed_us, k.output,
     CASE WHEN k.state = 1 AND NOT ringfence.is_alive(k.instance) THEN 4 ELSE k.state END,
-    k.until_us <= ringfence.moment_us()";
+    k.until_us <= ringfence.moment_us(), k.seal IS NOT DISTINCT FROM ringfence.key_seal(k)";
 /// How often a claim whose answer was lost is made again.
 const TRIES: u32 = 5;
 
@@ -109,6 +109,7 @@ pub(super) fn answer(verdict: i16, fence: i64, output: Option<Option<Vec<u8>>>) 
         6 => Done::Settled(Settled::Kept),
         7 => Done::Settled(Settled::Stale),
         8 => Done::Claimed(None),
+        9 => Done::Refused(StoreError::Unreachable("an idempotency key does not have its digest".into())),
         _ => return None,
     })
 }
@@ -126,6 +127,7 @@ impl IdempotencyStore for PostgresStore {
                     }
                     Done::Claimed(Some(found)) => return Ok(found),
                     Done::Claimed(None) => return Err(self.not_alive()),
+                    Done::Refused(error) => return Err(error),
                     _ => {}
                 }
             }
@@ -158,6 +160,7 @@ impl IdempotencyStore for PostgresStore {
         async move {
             match self.writer().change(Change::Settle { name: name.clone(), fence, settlement }).await? {
                 Done::Settled(settled) => Ok(settled),
+                Done::Refused(error) => Err(error),
                 _ => Err(PostgresError::Closed { place: Arc::clone(self.place()) }.into()),
             }
         }
@@ -203,7 +206,7 @@ impl IdempotencyStore for PostgresStore {
                     "SELECT * FROM (SELECT {COLUMNS} FROM ringfence.key AS k
                      WHERE ($2::bytea IS NULL OR k.key = $2)
                      AND (k.until_us IS NULL OR k.until_us > (SELECT ringfence.moment_us()))) AS listed
-                     (scope, key, digest, arguments, run, fence, claimed_us, output, state, is_over)
+                     (scope, key, digest, arguments, run, fence, claimed_us, output, state, is_over, is_sealed)
                      WHERE $1::smallint IS NULL OR state = $1 ORDER BY fence DESC LIMIT $3"
                 );
                 let rows = session.rows(sql, &[&state, &key, &most]).await?;
@@ -242,6 +245,9 @@ struct KeyRow {
 
 impl KeyRow {
     fn read(session: &Session, row: &Row) -> Result<Self, PostgresError> {
+        if !get::<bool>(session, row, 10)? {
+            return Err(session.corrupt("an idempotency key does not have its digest"));
+        }
         let text = |column| {
             let bytes: Vec<u8> = get(session, row, column)?;
             String::from_utf8(bytes).map_err(|_| session.corrupt("a key is not UTF-8"))

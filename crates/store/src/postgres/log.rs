@@ -31,9 +31,10 @@ pub(super) const INSERT_NODES: &str = "INSERT INTO ringfence.node (level, positi
 pub(super) const INSERT_CHECKPOINTS: &str = "INSERT INTO ringfence.checkpoint (size, note)
     SELECT * FROM unnest($1::bigint[], $2::bytea[]) ON CONFLICT DO NOTHING";
 /// Waits for one's turn, and reads where the log stands.
-pub(super) const LOCK_FRONTIER: &str = "SELECT bytes FROM ringfence.frontier WHERE one = 1 FOR UPDATE";
-/// Keeps where the log stands.
-pub(super) const UPDATE_FRONTIER: &str = "UPDATE ringfence.frontier SET bytes = $1 WHERE one = 1";
+pub(super) const LOCK_FRONTIER: &str =
+    "SELECT bytes, store, sequence, chain FROM ringfence.frontier WHERE one = 1 FOR UPDATE";
+/// Keeps where the log stands, and that the store has come one transaction further.
+pub(super) const UPDATE_FRONTIER: &str = "UPDATE ringfence.frontier SET bytes = $1, sequence = sequence + 1, chain = sha256(chain || $2) WHERE one = 1";
 
 /// Entries by columns, as one statement takes them.
 #[derive(Default)]

@@ -16,7 +16,7 @@ use super::turn::micros;
 
 /// The columns of a request, and whether its time is up.
 const COLUMNS: &str = "r.id, r.document, r.state, r.asked_us, r.expires_us, r.decided, r.replaces,
-    r.expires_us <= ringfence.moment_us()";
+    r.expires_us <= ringfence.moment_us(), r.seal IS NOT DISTINCT FROM ringfence.request_seal(r)";
 
 /// Reads requests. `conditions` is everything after `WHERE`.
 pub(super) async fn select(
@@ -83,6 +83,9 @@ pub(super) fn limit(most: usize) -> Option<i64> {
 }
 
 fn read(session: &Session, row: &Row) -> Result<FiledRequest, PostgresError> {
+    if !get::<bool>(session, row, 8)? {
+        return Err(session.corrupt("a request for approval does not have its digest"));
+    }
     let damaged = |_| session.corrupt("a request for approval cannot be read");
     let document: &[u8] = get(session, row, 1)?;
     let request: ApprovalRequest = serde_json::from_slice(document).map_err(damaged)?;

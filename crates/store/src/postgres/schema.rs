@@ -17,10 +17,11 @@ use super::session::Session;
 use super::target::Target;
 
 /// One step for each version; a step once released never changes.
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 4] = [
     Step::Tables(include_str!("schema/1.sql")),
     Step::Tables(include_str!("schema/2.sql")),
     Step::Fill { before: include_str!("schema/3.sql"), after: include_str!("schema/3_filled.sql") },
+    Step::Tables(include_str!("schema/4.sql")),
 ];
 /// How many entries are filled in at a time, so that memory stays flat.
 const FILLED: i64 = 1_000;

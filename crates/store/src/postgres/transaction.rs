@@ -6,11 +6,11 @@
 //!
 //! INVARIANT: no transaction is called done unless each of its statements was, or its mark is in the database.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{OptionFuture, join, join3, join4};
 use ringfence::StoreError;
-use ringfence::audit::Frontier;
+use ringfence::audit::{Frontier, Hash};
 use tokio_postgres::Row;
 use tokio_postgres::error::Severity;
 
@@ -36,24 +36,61 @@ const APPLY: &str = "WITH
             verdicts = excluded.verdicts, fences = excluded.fences, at = excluded.at)
     SELECT v.kept, k.verdicts, k.fences, k.outputs FROM v, k";
 
-/// Where the log was last seen to stand. What is found there later must go on from it.
-pub(super) struct Known(Mutex<Frontier>);
+/// Where the log and the store were last seen to stand. What is found there later must go on from it.
+pub(super) struct Known(Mutex<(Frontier, Option<History>)>);
+
+/// Which store it is, and how far it has come.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct History {
+    store: Vec<u8>,
+    sequence: i64,
+    chain: Vec<u8>,
+}
+
+impl History {
+    /// Reads the row of [`log::LOCK_FRONTIER`].
+    fn read(session: &Session, row: Option<&Row>) -> Result<Self, PostgresError> {
+        let row = row.ok_or_else(|| session.corrupt("it has no frontier"))?;
+        let failed = |error| session.failed(&error);
+        Ok(Self {
+            store: row.try_get(1).map_err(failed)?,
+            sequence: row.try_get(2).map_err(failed)?,
+            chain: row.try_get(3).map_err(failed)?,
+        })
+    }
+
+    /// Says whether this can be the same store at the same time or later.
+    fn follows(&self, last: &Self) -> bool {
+        self.store == last.store
+            && (self.sequence > last.sequence || (self.sequence == last.sequence && self.chain == last.chain))
+    }
+
+    /// Returns it after the transaction that adds `link` to the chain, as [`log::UPDATE_FRONTIER`] does.
+    fn next(mut self, link: &[u8]) -> Self {
+        self.chain.extend_from_slice(link);
+        let chain = Hash::of(&self.chain).as_bytes().to_vec();
+        Self { chain, sequence: self.sequence.saturating_add(1), ..self }
+    }
+}
 
 impl Known {
     /// Starts with what was seen first.
     pub(super) const fn new(frontier: Frontier) -> Self {
-        Self(Mutex::new(frontier))
+        Self(Mutex::new((frontier, None)))
     }
 
-    fn last(&self) -> Frontier {
+    fn last(&self) -> (Frontier, Option<History>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Remembers what was committed or seen.
-    fn learn(&self, frontier: &Frontier) {
+    fn learn(&self, frontier: &Frontier, history: &History) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if frontier.size() > known.size() {
-            known.clone_from(frontier);
+        if frontier.size() > known.0.size() {
+            known.0.clone_from(frontier);
+        }
+        if known.1.as_ref().is_none_or(|known| history.sequence > known.sequence) {
+            known.1 = Some(history.clone());
         }
     }
 }
@@ -64,6 +101,13 @@ pub(super) struct Mark {
     pub(super) id: [u8; 16],
     /// Its transaction, counted from 1. One that is tried again keeps its number.
     pub(super) sequence: i64,
+}
+
+impl Mark {
+    /// Returns what the transaction adds to the chain of the store.
+    fn link(&self) -> Vec<u8> {
+        [self.id.as_slice(), &self.sequence.to_be_bytes()].concat()
+    }
 }
 
 /// Why a transaction was not seen to succeed.
@@ -114,7 +158,7 @@ pub(super) async fn run(
     known: &Known,
     doubtful: bool,
 ) -> Result<Vec<Done>, Failed> {
-    let mut frontier = begin(session, known).await?;
+    let (mut frontier, history) = begin(session, known).await?;
     if doubtful && let Some(row) = find(session, mark).await? {
         session.batch("ROLLBACK").await?;
         let slots = changes.iter().map(|change| slot(change, &frontier)).collect();
@@ -129,25 +173,29 @@ pub(super) async fn run(
     ringfence::fail_point::hit("store.commit");
     let row = batch.send(session, mark, &frontier).await?;
     ringfence::fail_point::hit("store.committed");
-    known.learn(&frontier);
+    known.learn(&frontier, &history.next(&mark.link()));
     let outputs = row.try_get(3).map_err(|error| session.failed(&error))?;
     Ok(answers(session, slots, &row, Some(outputs))?)
 }
 
 /// Begins, waits for the turn of this writer and learns where the log stands. A log that does not go on from what
 /// this process has seen is not gone on with.
-pub(super) async fn begin(session: &Session, known: &Known) -> Result<Frontier, PostgresError> {
+pub(super) async fn begin(session: &Session, known: &Known) -> Result<(Frontier, History), PostgresError> {
     let lock = session.statement(log::LOCK_FRONTIER).await?;
     let client = session.client();
     let both = join(client.batch_execute("BEGIN"), client.query_opt(&lock, &[]));
     let row = session.wait(async { both.await.1 }).await?;
     let frontier = log::frontier_of(session, row.as_ref())?;
-    let last = known.last();
+    let history = History::read(session, row.as_ref())?;
+    let (last, seen) = known.last();
     if frontier != last {
         log::check_growth(session, &last, &frontier).await?;
-        known.learn(&frontier);
     }
-    Ok(frontier)
+    if seen.is_some_and(|seen| !history.follows(&seen)) {
+        return Err(PostgresError::WentBack { place: Arc::clone(session.place()) });
+    }
+    known.learn(&frontier, &history);
+    Ok((frontier, history))
 }
 
 /// Looks for the mark of a transaction.
@@ -161,13 +209,13 @@ pub(super) async fn finish(
     lines: Vec<Line>,
     mark: &Mark,
     known: &Known,
-    mut frontier: Frontier,
+    (mut frontier, history): (Frontier, History),
 ) -> Result<(), Failed> {
     let lines = Change::Append(lines);
     let mut batch = Batch::default();
     batch.push(&lines, &mut frontier);
     batch.send(session, mark, &frontier).await?;
-    known.learn(&frontier);
+    known.learn(&frontier, &history.next(&mark.link()));
     Ok(())
 }
 
@@ -245,11 +293,11 @@ impl<'a> Batch<'a> {
         let apply = session.statement(APPLY).await?;
 
         let client = session.client();
-        let (id, bytes) = (mark.id.as_slice(), frontier.to_bytes());
+        let (id, bytes, link) = (mark.id.as_slice(), frontier.to_bytes(), mark.link());
         let new_entries = self.entries.parameters();
         let new_nodes = self.nodes.parameters();
         let new_notes: [Parameter<'_>; 2] = [&self.sizes, &self.notes];
-        let new_frontier: [Parameter<'_>; 1] = [&bytes];
+        let new_frontier: [Parameter<'_>; 2] = [&bytes, &link];
         let mut applied: Vec<Parameter<'_>> = vec![&id, &mark.sequence];
         applied.extend(self.values.parameters());
         applied.extend(self.keys.parameters());
@@ -262,7 +310,7 @@ impl<'a> Batch<'a> {
             OptionFuture::from(grown.then(|| client.execute(&entries, &new_entries))),
             OptionFuture::from(completed.then(|| client.execute(&nodes, &new_nodes))),
             OptionFuture::from(signed.then(|| client.execute(&checkpoints, &new_notes))),
-            OptionFuture::from(grown.then(|| client.execute(&update, &new_frontier))),
+            OptionFuture::from(Some(client.execute(&update, &new_frontier))),
         );
         let all = join3(written, client.query_one(&apply, &applied), client.batch_execute("COMMIT"));
 

@@ -92,7 +92,7 @@ impl PostgresStore {
         R: Future<Output = Result<(Turn, Result<T, E>), PostgresError>>,
     {
         let known = &self.0.known;
-        let frontier = transaction::begin(&session, known).await?;
+        let seen = transaction::begin(&session, known).await?;
         if doubtful && transaction::find(&session, mark).await?.is_some() {
             session.batch("ROLLBACK").await?;
             return Ok(None);
@@ -108,7 +108,7 @@ impl PostgresStore {
             }
             Ok(done) => {
                 *answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
-                transaction::finish(&session, turn.lines, mark, known, frontier).await?;
+                transaction::finish(&session, turn.lines, mark, known, seen).await?;
                 Ok(None)
             }
         }

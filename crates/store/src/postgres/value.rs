@@ -96,7 +96,7 @@ impl Store for PostgresStore {
     ) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
         async move {
             let read = |session: Arc<Session>| async move {
-                let sql = "SELECT content FROM ringfence.value WHERE space = sha256($1) AND key = $2
+                let sql = "SELECT content, seal IS NOT DISTINCT FROM ringfence.value_seal(v) FROM ringfence.value AS v WHERE space = sha256($1) AND key = $2
                     AND (until IS NULL OR until > ringfence.moment())";
                 let row = session.row(sql, &[&namespace.as_bytes(), &key.as_bytes()]).await?;
                 row.map(|row| text(&session, &row)).transpose()
@@ -135,12 +135,12 @@ impl Store for PostgresStore {
                 let prefix = prefix.as_bytes();
                 let (sql, after) = match successor(prefix) {
                     Some(after) => (
-                        "SELECT key FROM ringfence.value WHERE space = sha256($1) AND key >= $2 AND key < $3
+                        "SELECT key, seal IS NOT DISTINCT FROM ringfence.value_seal(v) FROM ringfence.value AS v WHERE space = sha256($1) AND key >= $2 AND key < $3
                          AND (until IS NULL OR until > (SELECT ringfence.moment())) ORDER BY key",
                         Some(after),
                     ),
                     None => (
-                        "SELECT key FROM ringfence.value WHERE space = sha256($1) AND key >= $2
+                        "SELECT key, seal IS NOT DISTINCT FROM ringfence.value_seal(v) FROM ringfence.value AS v WHERE space = sha256($1) AND key >= $2
                          AND (until IS NULL OR until > (SELECT ringfence.moment())) ORDER BY key",
                         None,
                     ),
@@ -185,6 +185,9 @@ pub(super) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
 
 /// Reads the first column as text.
 fn text(session: &Session, row: &Row) -> Result<String, PostgresError> {
+    if !row.try_get::<_, bool>(1).map_err(|error| session.failed(&error))? {
+        return Err(session.corrupt("a stored value does not have its digest"));
+    }
     let bytes: Vec<u8> = row.try_get(0).map_err(|error| session.failed(&error))?;
     String::from_utf8(bytes).map_err(|_| session.corrupt("a key or a value is not UTF-8"))
 }

@@ -1,10 +1,12 @@
 //! Looks for what does not fit together in the file.
 
+use std::path::Path;
+
 use rusqlite::Connection;
 
 use super::SqliteStore;
 use super::error::SqliteError;
-use super::log;
+use super::{approval, idempotency, log, total, value};
 
 /// How many rows of one kind are named.
 const NAMED: usize = 100;
@@ -21,6 +23,7 @@ impl SqliteStore {
             found.extend(relations(snapshot).map_err(|error| self.failed(&error))?);
             found.extend(spaces(snapshot).map_err(|error| self.failed(&error))?);
             found.extend(requests(snapshot).map_err(|error| self.failed(&error))?);
+            found.extend(digests(snapshot, self.path())?);
             match log::frontier(snapshot, self.path()) {
                 Ok(_) => {}
                 Err(SqliteError::Corrupt { why, .. }) => found.push(why),
@@ -69,6 +72,30 @@ fn spaces(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     }
     if lengths > 0 {
         found.push(format!("{lengths} values do not have the length that is counted for them"));
+    }
+    Ok(found)
+}
+
+/// Looks for rows that are missing, and for rows that do not have their digests.
+pub(super) fn digests(connection: &Connection, path: &Path) -> Result<Vec<String>, SqliteError> {
+    let failed = |error| SqliteError::from_sqlite(path, &error);
+    let mut found = Vec::new();
+    for table in total::TABLES {
+        match total::check_table(connection, path, table) {
+            Err(SqliteError::Corrupt { why, .. }) => found.push(why),
+            checked => checked?,
+        }
+    }
+    for (damaged, what) in [
+        (idempotency::count_damaged(connection), "idempotency keys"),
+        (approval::count_damaged_requests(connection), "requests for approval"),
+        (approval::count_damaged_people(connection), "approvers"),
+        (value::count_damaged(connection), "stored values"),
+    ] {
+        let damaged = damaged.map_err(failed)?;
+        if damaged > 0 {
+            found.push(format!("{damaged} {what} do not have their digests"));
+        }
     }
     Ok(found)
 }

@@ -6,6 +6,7 @@ use rusqlite::types::ValueRef;
 use tokio::sync::mpsc::Sender;
 
 use super::SqliteStore;
+use super::check;
 use super::error::SqliteError;
 
 /// How many rows make a page.
@@ -50,6 +51,10 @@ impl SqliteStore {
     ) -> Result<(), SqliteError> {
         self.0.readers.snapshot(|snapshot| {
             let failed = |error| self.failed(&error);
+            // What is damaged here would get a new digest there, and be trusted.
+            if let Some(why) = check::digests(snapshot, self.path())?.into_iter().next() {
+                return Err(SqliteError::Corrupt { path: self.path().to_owned(), why });
+            }
             for (table, (sql, kinds)) in statements.iter().enumerate() {
                 let mut select = snapshot.prepare(sql).map_err(failed)?;
                 let mut rows = select.query([]).map_err(failed)?;

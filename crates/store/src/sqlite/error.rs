@@ -93,6 +93,18 @@ pub enum SqliteError {
         /// The lock file.
         path: PathBuf,
     },
+    /// The mark beside the database cannot be read.
+    #[error("the mark `{}` is damaged: check the store, then run `ringfence store accept`", path.display())]
+    MarkDamaged {
+        /// The mark.
+        path: PathBuf,
+    },
+    /// The database has a mark, and it is not there.
+    #[error("the mark `{}` is missing: restore it, or run `ringfence store accept`", path.display())]
+    MarkMissing {
+        /// The mark.
+        path: PathBuf,
+    },
     /// A newer version of ringfence has written it.
     #[error("the database `{}` has version {found}, and this program knows versions up to {known}", path.display())]
     Newer {
@@ -126,11 +138,25 @@ pub enum SqliteError {
     /// A proof cannot be made.
     #[error(transparent)]
     Proof(#[from] ProofError),
+    /// Another file is in the place of the database or of one beside it, or its content was exchanged.
+    #[error("the store was replaced while it was open (`{}`): stop, restore it or run `ringfence store accept`", path.display())]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// The database was opened for reading.
     #[error("the database `{}` was opened for reading only", path.display())]
     ReadOnly {
         /// The file.
         path: PathBuf,
+    },
+    /// What was acknowledged is not there any more.
+    #[error("the database `{}` lost {missing} acknowledged transactions: restore it, or run `ringfence store accept`", path.display())]
+    WentBack {
+        /// The file.
+        path: PathBuf,
+        /// How many transactions are missing; 0 where it is another history.
+        missing: u64,
     },
 }
 
@@ -145,6 +171,10 @@ impl SqliteError {
             | Self::Database { .. }
             | Self::File { .. }
             | Self::Locked { .. }
+            | Self::MarkDamaged { .. }
+            | Self::MarkMissing { .. }
+            | Self::Replaced { .. }
+            | Self::WentBack { .. }
             | Self::ReadOnly { .. } => Code::NotAvailable,
             Self::Entry { .. } | Self::Output(_) => Code::AuditFailed,
             Self::Exists { .. }

@@ -12,6 +12,36 @@ use rustix::io::Errno;
 
 use super::error::SqliteError;
 
+/// The state of a file: whoever writes to it changes this.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Stamp {
+    /// Its length in bytes.
+    pub(super) size: u64,
+    /// When it was last changed, in seconds since 1970.
+    pub(super) seconds: i64,
+    /// The nanoseconds of that.
+    pub(super) nanoseconds: u64,
+}
+
+/// Which file it is, as long as somebody has it open.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+/// Looks which file has this name and in what state it is; nothing where there is none, or where it has other names too.
+pub(super) fn look(path: &Path) -> Result<Option<(FileId, Stamp)>, SqliteError> {
+    let stat = match rustix::fs::lstat(path) {
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        stat => stat.map_err(|errno| SqliteError::from_io(path, &errno.into()))?,
+    };
+    #[expect(clippy::useless_conversion, reason = "the types differ between architectures")]
+    let (size, seconds) = (u64::try_from(stat.st_size).unwrap_or(0), i64::from(stat.st_ctime));
+    let stamp = Stamp { size, seconds, nanoseconds: stat.st_ctime_nsec.into() };
+    Ok((stat.st_nlink == 1).then_some((FileId { device: stat.st_dev, inode: stat.st_ino }, stamp)))
+}
+
 /// Returns the path with its directory resolved, so that only the last name could still be a link.
 pub(super) fn resolve(path: &Path) -> Result<PathBuf, SqliteError> {
     let missing = || SqliteError::File { path: path.to_owned(), why: ErrorKind::InvalidInput };

@@ -16,8 +16,10 @@ use ringfence::{
 use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter, types::Value};
 
 use super::SqliteStore;
+use super::digest::{RowDigest, damaged};
 use super::error::SqliteError;
 use super::time::{from_micros, micros, micros_up};
+use super::total;
 use super::turn::Turn;
 
 /// How long a key whose call had no effect is still listed.
@@ -25,37 +27,93 @@ const LISTED: Duration = Duration::from_hours(24);
 /// How many rows one sweep removes, so that nobody waits long for it.
 const SWEPT: u64 = 1_000;
 
-/// What a claim looks at.
-struct Held {
+/// What is said of a key that is not where it must be.
+const LOST: &str = "an index does not lead to an idempotency key";
+
+/// A key as it is stored.
+#[derive(Clone)]
+struct KeyRow {
     fence: Fence,
+    name: KeyName,
     digest: String,
+    arguments: String,
     run: String,
     owner: String,
     instance: String,
-    state: KeyState,
+    claimed: i64,
+    state: String,
     output: Option<String>,
     until: Option<i64>,
 }
 
-impl Held {
-    const COLUMNS: &str = "fence, digest, run, owner, instance, state, output, until_us";
+impl KeyRow {
+    const COLUMNS: &str =
+        "fence, scope, key, digest, arguments, run, owner, instance, claimed_us, state, output,
+        until_us, row_digest";
 
+    /// Reads a row, and refuses one that does not have its digest.
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let read = Self::read_unchecked(row)?;
+        read.row_digest().check(row.get(12)?, "an idempotency key does not have its digest")?;
+        Ok(read)
+    }
+
+    fn read_unchecked(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             fence: Fence(row.get(0)?),
-            digest: row.get(1)?,
-            run: row.get(2)?,
-            owner: row.get(3)?,
-            instance: row.get(4)?,
-            state: state(row, 5)?,
-            output: row.get(6)?,
-            until: row.get(7)?,
+            name: KeyName { scope: row.get(1)?, key: row.get(2)? },
+            digest: row.get(3)?,
+            arguments: row.get(4)?,
+            run: row.get(5)?,
+            owner: row.get(6)?,
+            instance: row.get(7)?,
+            claimed: row.get(8)?,
+            state: row.get(9)?,
+            output: row.get(10)?,
+            until: row.get(11)?,
         })
     }
 
+    fn row_digest(&self) -> RowDigest {
+        RowDigest::new("idempotency")
+            .number(self.fence.0.cast_signed())
+            .text(&self.name.scope)
+            .text(&self.name.key)
+            .text(&self.digest)
+            .text(&self.arguments)
+            .text(&self.run)
+            .text(&self.owner)
+            .text(&self.instance)
+            .number(self.claimed)
+            .text(&self.state)
+            .optional_text(self.output.as_deref())
+            .optional_number(self.until)
+    }
+
+    /// Looks for a key by two indexes: where one is damaged the other still has it.
     fn find(connection: &Connection, name: &KeyName) -> rusqlite::Result<Option<Self>> {
         let sql = format!("SELECT {} FROM idempotency WHERE scope = ?1 AND key = ?2", Self::COLUMNS);
-        connection.prepare_cached(&sql)?.query_row((&name.scope, &name.key), Self::read).optional()
+        let found =
+            connection.prepare_cached(&sql)?.query_row((&name.scope, &name.key), Self::read).optional()?;
+        if let Some(found) = &found {
+            // An index that is damaged may lead to another key.
+            return if found.name == *name { Ok(Some(found.clone())) } else { Err(damaged(LOST)) };
+        }
+        let sql = "SELECT count(*) FROM idempotency INDEXED BY idempotency_key WHERE key = ?2 AND scope = ?1";
+        let others: u64 =
+            connection.prepare_cached(sql)?.query_row((&name.scope, &name.key), |row| row.get(0))?;
+        if others == 0 { Ok(None) } else { Err(damaged(LOST)) }
+    }
+
+    /// Says whether nobody is answered with it any more.
+    fn is_over(&self, now: Duration) -> bool {
+        matches!(self.state(), KeyState::Committed | KeyState::Failed)
+            && self.until.is_some_and(|until| until <= micros(now))
+    }
+
+    /// Returns the state. One that is not known is nobody's to run again.
+    fn state(&self) -> KeyState {
+        KeyState::ALL.into_iter().find(|state| state.as_str() == self.state).unwrap_or(KeyState::Unknown)
     }
 
     /// Says what a claim finds; nothing where the key is free.
@@ -65,7 +123,7 @@ impl Held {
         now: Duration,
         lives: impl FnOnce(&str) -> Result<bool, SqliteError>,
     ) -> Result<Option<Claim>, SqliteError> {
-        Ok(match self.state {
+        Ok(match self.state() {
             KeyState::Failed => None,
             KeyState::Committed if self.until.is_none_or(|until| until <= micros(now)) => None,
             _ if self.digest != digest => Some(Claim::Conflict),
@@ -92,7 +150,7 @@ impl IdempotencyStore for SqliteStore {
     ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
         let (name, digest) = (name.clone(), digest.to_owned());
         let found = self.read(move |store, connection| {
-            let held = Held::find(connection, &name).map_err(|error| store.failed(&error))?;
+            let held = KeyRow::find(connection, &name).map_err(|error| store.failed(&error))?;
             let Some(held) = held else { return Ok(None) };
             held.found(&digest, store.0.clock.now(), |instance| store.lives(instance))
         });
@@ -137,8 +195,14 @@ impl SqliteStore {
         id.ok_or_else(|| SqliteError::ReadOnly { path: self.path().to_owned() })
     }
 
+    /// Looks whether a list would be complete. A store that writes has done so when it was opened.
+    pub(super) fn check_listed(&self, connection: &Connection, table: &str) -> Result<(), SqliteError> {
+        if self.0.writer.is_some() { Ok(()) } else { total::check_table(connection, self.path(), table) }
+    }
+
     fn list_keys(&self, connection: &Connection, filter: &KeyFilter) -> Result<Vec<KeyEntry>, SqliteError> {
         let failed = |error| self.failed(&error);
+        self.check_listed(connection, "idempotency")?;
         let (sql, values) = listing(filter, self.0.clock.now());
         let mut select = connection.prepare_cached(&sql).map_err(failed)?;
         let mut rows = select.query(params_from_iter(values)).map_err(failed)?;
@@ -173,7 +237,7 @@ fn grant(
     instance: &str,
 ) -> Result<Result<Claim, StoreError>, SqliteError> {
     let now = turn.now();
-    let held = turn.sql(|transaction| Held::find(transaction, &claim.name))?;
+    let held = turn.sql(|transaction| KeyRow::find(transaction, &claim.name))?;
     if let Some(held) = &held {
         match held.found(&claim.digest, now, |instance| turn.lives(instance)) {
             Err(error) => return Ok(Err(error.into())),
@@ -191,15 +255,49 @@ fn grant(
                 .prepare_cached("DELETE FROM idempotency WHERE fence = ?1")?
                 .execute([held.fence.0])?;
         }
+        let KeyClaim { name, digest, arguments, run, owner } = claim;
+        let row = KeyRow {
+            fence: next_fence(transaction)?,
+            name: name.clone(),
+            digest: digest.clone(),
+            arguments: arguments.clone(),
+            run: run.to_string(),
+            owner: owner.clone(),
+            instance: instance.to_owned(),
+            claimed: micros(now),
+            state: KeyState::Executing.as_str().to_owned(),
+            output: None,
+            until: None,
+        };
         let mut insert = transaction.prepare_cached(
             "INSERT INTO idempotency
-                 (scope, key, digest, arguments, run, owner, instance, claimed_us, state)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'executing') RETURNING fence",
+                 (fence, scope, key, digest, arguments, run, owner, instance, claimed_us, state, row_digest)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?;
-        let KeyClaim { name, digest, arguments, run, owner } = claim;
-        let row = (&name.scope, &name.key, digest, arguments, run, owner, instance, micros(now));
-        insert.query_row(row, |row| row.get(0)).map(|fence| Ok(Claim::Granted(Fence(fence))))
+        insert.execute((
+            row.fence.0,
+            &name.scope,
+            &name.key,
+            digest,
+            arguments,
+            run,
+            owner,
+            instance,
+            row.claimed,
+            &row.state,
+            row.row_digest().finish(),
+        ))?;
+        Ok(Ok(Claim::Granted(row.fence)))
     })
+}
+
+/// Returns a fence that was never handed out, whichever of the counters is damaged.
+fn next_fence(connection: &Connection) -> rusqlite::Result<Fence> {
+    let mut select = connection.prepare_cached(
+        "SELECT max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'idempotency'), 0),
+                    ifnull((SELECT max(fence) FROM idempotency), 0)) + 1",
+    )?;
+    select.query_row([], |row| row.get(0)).map(Fence)
 }
 
 /// Keeps what became of a call, unless the key is committed or has another fence.
@@ -217,22 +315,28 @@ fn settle(
         Settlement::Failed => (KeyState::Failed, None, Some(micros(now.saturating_add(LISTED)))),
         Settlement::Unknown => (KeyState::Unknown, None, None),
     };
+    let Some(mut row) = KeyRow::find(connection, name)? else { return Ok(Settled::Stale) };
+    if row.fence != fence || row.state() == KeyState::Committed {
+        return Ok(Settled::Stale);
+    }
+    state.as_str().clone_into(&mut row.state);
+    row.output = output.cloned();
+    row.until = until;
     let mut update = connection.prepare_cached(
-        "UPDATE idempotency SET state = ?1, output = ?2, until_us = ?3
-         WHERE scope = ?4 AND key = ?5 AND fence = ?6 AND state <> 'committed'",
+        "UPDATE idempotency SET state = ?1, output = ?2, until_us = ?3, row_digest = ?4 WHERE fence = ?5",
     )?;
-    let settled = update.execute((state.as_str(), output, until, &name.scope, &name.key, fence.0))?;
-    Ok(if settled == 1 { Settled::Kept } else { Settled::Stale })
+    update.execute((&row.state, output, until, row.row_digest().finish(), fence.0))?;
+    Ok(Settled::Kept)
 }
 
 /// Keeps what a person found out about a key in doubt, and the entry that says so.
 fn find_out(turn: &mut Turn<'_>, finding: &KeyFinding) -> Result<Result<Settled, StoreError>, SqliteError> {
     let now = turn.now();
-    let held = turn.sql(|transaction| Held::find(transaction, &finding.name))?;
+    let held = turn.sql(|transaction| KeyRow::find(transaction, &finding.name))?;
     let Some(held) = held.filter(|held| held.fence == finding.fence) else {
         return Ok(Ok(Settled::Stale));
     };
-    let in_doubt = match held.state {
+    let in_doubt = match held.state() {
         KeyState::Unknown => Ok(true),
         KeyState::Executing => turn.lives(&held.instance).map(|lives| !lives),
         KeyState::Committed | KeyState::Failed => Ok(false),
@@ -248,15 +352,40 @@ fn find_out(turn: &mut Turn<'_>, finding: &KeyFinding) -> Result<Result<Settled,
         .map(Ok)
 }
 
-/// Removes some of the keys whose time is up, and returns how many.
+/// Removes some of the keys whose time is up, and returns how many. One that does not have its digest stays: its time may
+/// not be up.
 pub(super) fn sweep(connection: &Connection, now: Duration) -> rusqlite::Result<u64> {
-    let swept = connection
-        .prepare_cached(
-            "DELETE FROM idempotency WHERE fence IN
-                 (SELECT fence FROM idempotency WHERE until_us <= ?1 LIMIT ?2)",
-        )?
-        .execute((micros(now), SWEPT))?;
-    Ok(u64::try_from(swept).unwrap_or(u64::MAX))
+    let sql = format!("SELECT {} FROM idempotency WHERE until_us <= ?1 LIMIT ?2", KeyRow::COLUMNS);
+    let mut select = connection.prepare_cached(&sql)?;
+    let mut rows = select.query((micros(now), SWEPT))?;
+    let mut over = Vec::new();
+    while let Some(row) = rows.next()? {
+        over.extend(KeyRow::read(row).ok().filter(|row| row.is_over(now)).map(|row| row.fence));
+    }
+    let mut delete = connection.prepare_cached("DELETE FROM idempotency WHERE fence = ?1")?;
+    for fence in &over {
+        delete.execute([fence.0])?;
+    }
+    Ok(u64::try_from(over.len()).unwrap_or(u64::MAX))
+}
+
+/// Counts the rows that do not have their digests.
+pub(super) fn count_damaged(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = format!("SELECT {} FROM idempotency NOT INDEXED", KeyRow::COLUMNS);
+    total::count_damaged(connection, &sql, KeyRow::read)
+}
+
+/// Gives every row its digest.
+pub(super) fn fill_digests(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = format!("SELECT {} FROM idempotency", KeyRow::COLUMNS);
+    let mut select = connection.prepare(&sql)?;
+    let mut update = connection.prepare("UPDATE idempotency SET row_digest = ?1 WHERE fence = ?2")?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let row = KeyRow::read_unchecked(row)?;
+        update.execute((row.row_digest().finish(), row.fence.0))?;
+    }
+    Ok(())
 }
 
 /// Returns the statement that lists keys, newest first, and its values. One that executes may turn out to be in doubt.
@@ -274,29 +403,24 @@ fn listing(filter: &KeyFilter, now: Duration) -> (String, Vec<Value>) {
         values.push(wanted.clone().into());
     }
     let sql = format!(
-        "SELECT scope, key, state, fence, digest, arguments, run, claimed_us, instance FROM idempotency
-         WHERE {state} {key} (state <> 'committed' OR until_us > ?1) ORDER BY fence DESC"
+        "SELECT {} FROM idempotency
+         WHERE {state} {key} (state <> 'committed' OR until_us > ?1) ORDER BY fence DESC",
+        KeyRow::COLUMNS
     );
     (sql, values)
 }
 
 /// Reads a row of [`listing`]: the key, and the store that it was claimed by.
 fn listed_key(row: &Row<'_>) -> rusqlite::Result<(KeyEntry, String)> {
+    let row = KeyRow::read(row)?;
     let entry = KeyEntry {
-        name: KeyName { scope: row.get(0)?, key: row.get(1)? },
-        state: state(row, 2)?,
-        fence: Fence(row.get(3)?),
-        digest: row.get(4)?,
-        arguments: row.get(5)?,
-        run: row.get(6)?,
-        claimed: from_micros(row.get(7)?),
+        state: row.state(),
+        name: row.name,
+        fence: row.fence,
+        digest: row.digest,
+        arguments: row.arguments,
+        run: row.run.into(),
+        claimed: from_micros(row.claimed),
     };
-    Ok((entry, row.get(8)?))
-}
-
-/// Reads a state. One that is not known is nobody's to run again.
-fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<KeyState> {
-    let found: String = row.get(column)?;
-    let known = KeyState::ALL.into_iter().find(|state| state.as_str() == found);
-    Ok(known.unwrap_or(KeyState::Unknown))
+    Ok((entry, row.instance))
 }

@@ -20,18 +20,23 @@ const ALONE: Duration = Duration::from_secs(20);
 /// How long to sleep before the lock is tried again, at least.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Returns the lock, shared, with the tables brought up to date; it is released when the handle is closed.
+/// Returns the lock, shared, with the tables brought up to date, and whether nobody else had it just before; it is released
+/// when the handle is closed.
 ///
 /// The lock file stays: removing it would let two processes lock two files of one name.
-pub(super) fn share(path: &Path) -> Result<File, SqliteError> {
+pub(super) fn share(path: &Path) -> Result<(File, bool), SqliteError> {
     let (file, name) = open(path)?;
     let start = Instant::now();
     let mut shared_since = None;
+    let is_first = taken(file.try_lock(), &name)?;
+    if is_first {
+        release(&file, &name)?;
+    }
     for round in 1.. {
         // A lock cannot be turned from shared to exclusive without a gap, so that each look is a new one.
         if taken(file.try_lock_shared(), &name)? {
             if file::exists(path)? && schema::is_current(path)? {
-                return Ok(file);
+                return Ok((file, is_first));
             }
             release(&file, &name)?;
             if shared_since.get_or_insert_with(Instant::now).elapsed() > SHARED {
@@ -51,6 +56,12 @@ pub(super) fn share(path: &Path) -> Result<File, SqliteError> {
         }
     }
     Err(SqliteError::Locked { path: name })
+}
+
+/// Returns the lock for one who has the store alone.
+pub(super) fn own(path: &Path) -> Result<File, SqliteError> {
+    let (file, name) = open(path)?;
+    if taken(file.try_lock(), &name)? { Ok(file) } else { Err(SqliteError::Locked { path: name }) }
 }
 
 /// Opens the lock file.

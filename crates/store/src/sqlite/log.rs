@@ -80,8 +80,7 @@ pub(super) fn append(
 
 /// Keeps where the log stands.
 pub(super) fn keep_frontier(transaction: &Transaction<'_>, frontier: &Frontier) -> rusqlite::Result<()> {
-    let mut update =
-        transaction.prepare_cached("INSERT OR REPLACE INTO frontier (one, bytes) VALUES (1, ?1)")?;
+    let mut update = transaction.prepare_cached("UPDATE frontier SET bytes = ?1")?;
     update.execute([frontier.to_bytes()]).map(drop)
 }
 

@@ -6,18 +6,23 @@
 //!
 //! INVARIANT: an answer of success is given only after the commit has returned.
 
+mod accept;
 mod approval;
 mod audit;
 mod check;
 mod database;
+mod digest;
 #[cfg(feature = "postgres")]
 mod dump;
 mod error;
 mod file;
+mod guard;
+mod history;
 mod idempotency;
 mod instance;
 mod lock;
 mod log;
+mod mark;
 mod open;
 mod patience;
 mod pool;
@@ -26,6 +31,7 @@ mod seal;
 mod search;
 mod sweep;
 mod time;
+mod total;
 mod turn;
 mod value;
 mod verify;
@@ -41,6 +47,7 @@ use ringfence::Clock;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+pub use self::accept::StoreGap;
 #[cfg(feature = "postgres")]
 pub(crate) use self::dump::{Column, Kind, Page};
 pub use self::error::SqliteError;

@@ -30,8 +30,9 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// Other users may write to it, it is not ours or of a newer version, its tree does not fit its entries, or its
-    /// tables are of an older version while another process has it open.
+    /// Other users may write to it, it is not ours or of a newer version, its tree does not fit its entries, its
+    /// tables are of an older version while another process has it open, something that was acknowledged is not in it,
+    /// or the mark beside it is missing.
     pub fn open(path: &Path) -> Result<Self, SqliteError> {
         Self::builder(path).open()
     }
@@ -81,12 +82,14 @@ impl SqliteBuilder {
     pub fn open(self) -> Result<SqliteStore, SqliteError> {
         let path = file::resolve(&self.path)?;
         file::check_folder(&path)?;
-        let lock = lock::share(&path)?;
-        let readers = Pool::new(path.clone());
+        let (lock, is_first) = lock::share(&path)?;
+        let mut readers = Pool::new(path.clone());
         // What cannot be swept is no reason not to open: it only lies there.
         let _swept = instance::sweep(&path);
         let instance = Instance::begin(&path, || draw(&readers))?;
-        let writer = Writer::start(&path, Arc::clone(&self.clock), self.raw)?;
+        let writer =
+            Writer::start(&path, Arc::clone(&self.clock), self.raw, instance.id().to_owned(), is_first)?;
+        readers.watch(Arc::clone(writer.guard()));
         Ok(SqliteStore(Arc::new(Inner {
             clock: self.clock,
             raw: self.raw,

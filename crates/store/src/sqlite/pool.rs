@@ -1,11 +1,12 @@
 //! The connections that read.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction};
 
 use super::error::SqliteError;
+use super::guard::StoreGuard;
 use super::schema;
 
 /// How many idle connections are kept.
@@ -15,12 +16,18 @@ const IDLE: usize = 4;
 pub(super) struct Pool {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
+    guard: Option<Arc<StoreGuard>>,
 }
 
 impl Pool {
     /// Starts without connections.
     pub(super) const fn new(path: PathBuf) -> Self {
-        Self { path, idle: Mutex::new(Vec::new()) }
+        Self { path, idle: Mutex::new(Vec::new()), guard: None }
+    }
+
+    /// Refuses from now on what was read from another store than the one that is guarded.
+    pub(super) fn watch(&mut self, guard: Arc<StoreGuard>) {
+        self.guard = Some(guard);
     }
 
     /// Returns the path of the database.
@@ -36,6 +43,9 @@ impl Pool {
         let idle = self.lock().pop();
         let connection = idle.map_or_else(|| schema::reader(&self.path), Ok)?;
         let found = read(&connection)?;
+        if let Some(guard) = &self.guard {
+            guard.check_reading()?;
+        }
         let mut idle = self.lock();
         if idle.len() < IDLE {
             idle.push(connection);

@@ -5,24 +5,30 @@
 use std::path::Path;
 
 use ringfence::audit::Columns;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::SqliteError;
-use super::{file, patience};
+use super::history::History;
+use super::mark::MarkFile;
+use super::{approval, file, idempotency, patience, total, value};
 
 /// `RFNC`: how a database of ringfence is told from others.
 const APPLICATION: i64 = 0x5246_4e43;
 /// One step for each version; a step once released never changes.
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 4] = [
     Step::Tables(include_str!("schema/1.sql")),
     Step::Tables(include_str!("schema/2.sql")),
     Step::Fill { before: include_str!("schema/3.sql"), after: include_str!("schema/3_filled.sql") },
+    Step::Digest { before: include_str!("schema/4.sql"), after: include_str!("schema/4_filled.sql") },
 ];
 /// How many entries are filled in at a time, so that memory stays flat.
 const FILLED: i64 = 1_000;
 
 /// What brings the tables from one version to the next.
 enum Step {
+    /// Statements, then each row gets its digest and the store its history, then more statements.
+    Digest { before: &'static str, after: &'static str },
     /// Statements, then the columns of entries are filled in from their records, then more statements.
     Fill { before: &'static str, after: &'static str },
     /// Statements.
@@ -36,12 +42,34 @@ pub(super) fn is_current(path: &Path) -> Result<bool, SqliteError> {
 
 /// Makes the file where there is none, and brings its tables up to date. The lock must be held, and held alone.
 pub(super) fn make(path: &Path) -> Result<(), SqliteError> {
+    check_beginning(path)?;
     file::create_missing(path)?;
     let mut connection = open(path)?;
     let failed = |error| SqliteError::from_sqlite(path, &error);
     let version = version(&connection, path)?;
-    set_up(&connection).and_then(|()| migrate(&mut connection, version)).map_err(failed)?;
+    let store: [u8; 16] =
+        connection.query_row("SELECT randomblob(16)", [], |row| row.get(0)).map_err(failed)?;
+    // Once the database says that it has a mark there must be one.
+    MarkFile::create(path, store)?;
+    set_up(&connection).and_then(|()| migrate(&mut connection, version, store)).map_err(failed)?;
+    close_on_end(&connection).map_err(failed)?;
     connection.close().map_err(|(_, error)| failed(error))
+}
+
+/// Refuses to begin where a mark says that there was a store.
+fn check_beginning(path: &Path) -> Result<(), SqliteError> {
+    match MarkFile::open(path).and_then(|mark| mark.read()) {
+        Ok(mark) if mark.sequence > 0 => {
+            Err(SqliteError::WentBack { path: path.to_owned(), missing: mark.sequence })
+        }
+        Ok(_) | Err(SqliteError::MarkMissing { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Has the log moved into the database when the last connection closes. Nobody does before the store is known to be whole.
+pub(super) fn close_on_end(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map(drop)
 }
 
 /// Opens the connection that writes. The lock must be held.
@@ -60,6 +88,7 @@ fn open(path: &Path) -> Result<Connection, SqliteError> {
     let mut connection =
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW).map_err(failed)?;
     patience::have(&mut connection).map_err(failed)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
     Ok(connection)
 }
 
@@ -106,7 +135,7 @@ fn set_up(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Runs the steps that the file has not seen, all or none.
-fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Result<()> {
+fn migrate(connection: &mut Connection, version: i64, store: [u8; 16]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for step in STEPS.iter().skip(usize::try_from(version).unwrap_or(usize::MAX)) {
         match step {
@@ -114,6 +143,15 @@ fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Result<()> {
             Step::Fill { before, after } => {
                 transaction.execute_batch(before)?;
                 fill(&transaction)?;
+                transaction.execute_batch(after)?;
+            }
+            Step::Digest { before, after } => {
+                transaction.execute_batch(before)?;
+                idempotency::fill_digests(&transaction)?;
+                approval::fill_digests(&transaction)?;
+                value::fill_digests(&transaction)?;
+                total::accept(&transaction)?;
+                History::new(store).keep(&transaction)?;
                 transaction.execute_batch(after)?;
             }
         }

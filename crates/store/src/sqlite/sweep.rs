@@ -109,6 +109,8 @@ mod tests {
                  VALUES (1, 'hook', 0, 0)",
             )
             .unwrap();
+        idempotency::fill_digests(&connection).unwrap();
+        approval::fill_digests(&connection).unwrap();
         let month = SECOND * 30 * 24 * 3_600;
         for (now, swept, keys, requests) in [
             (SECOND * 4, 0, "done undone doubt runs", "open:open taken:taken"),

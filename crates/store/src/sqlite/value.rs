@@ -7,11 +7,13 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use ringfence::{Store, StoreError};
-use rusqlite::{Connection, OptionalExtension as _, Transaction};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
 
 use super::SqliteStore;
+use super::digest::{RowDigest, damaged};
 use super::error::SqliteError;
 use super::time::{micros, micros_up};
+use super::total;
 use super::turn::Turn;
 
 /// How many keys one namespace may hold.
@@ -45,10 +47,14 @@ impl Store for SqliteStore {
         let (space, key) = (namespace.to_owned(), key.to_owned());
         self.reading(move |connection, now| {
             let mut select = connection.prepare_cached(
-                "SELECT value FROM value
-                 WHERE space = ?1 AND key = ?2 AND (until_us IS NULL OR until_us > ?3)",
+                "SELECT space, key, value, bytes, until_us, row_digest FROM value WHERE space = ?1 AND key = ?2",
             )?;
-            select.query_row((space, key, now), |row| row.get(0)).optional()
+            let found = select.query_row((&space, &key), ValueRow::read).optional()?;
+            // An index that is damaged may lead to another key.
+            if found.as_ref().is_some_and(|found| found.space != space || found.key != key) {
+                return Err(damaged("an index does not lead to a value"));
+            }
+            Ok(found.filter(|found| found.until.is_none_or(|until| until > now)).map(|found| found.value))
         })
     }
 
@@ -85,18 +91,18 @@ impl Store for SqliteStore {
         let (space, prefix) = (namespace.to_owned(), prefix.to_owned());
         self.reading(move |connection, now| {
             let mut select = connection.prepare_cached(
-                "SELECT key, until_us IS NULL OR until_us > ?3 FROM value
+                "SELECT space, key, value, bytes, until_us, row_digest FROM value
                  WHERE space = ?1 AND key >= ?2 ORDER BY key",
             )?;
-            let mut rows = select.query((space, &prefix, now))?;
+            let mut rows = select.query((&space, &prefix))?;
             let mut keys = Vec::new();
             while let Some(row) = rows.next()? {
-                let key: String = row.get(0)?;
-                if !key.starts_with(&prefix) {
+                let found = ValueRow::read(row)?;
+                if !found.key.starts_with(&prefix) || found.space != space {
                     break;
                 }
-                if row.get(1)? {
-                    keys.push(key);
+                if found.until.is_none_or(|until| until > now) {
+                    keys.push(found.key);
                 }
             }
             Ok(keys)
@@ -146,11 +152,74 @@ fn set(
         }
     }
     delete(transaction, &value.space, &value.key)?;
-    let until = value.ttl.map(|ttl| micros_up(now.saturating_add(ttl)));
+    let row = ValueRow {
+        space: value.space.clone(),
+        key: value.key.clone(),
+        value: value.value.clone(),
+        bytes: i64::try_from(value.bytes()).unwrap_or(i64::MAX),
+        until: value.ttl.map(|ttl| micros_up(now.saturating_add(ttl))),
+    };
     transaction
-        .prepare_cached("INSERT INTO value (space, key, value, bytes, until_us) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute((&value.space, &value.key, &value.value, value.bytes(), until))?;
+        .prepare_cached(
+            "INSERT INTO value (space, key, value, bytes, until_us, row_digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute((&row.space, &row.key, &row.value, row.bytes, row.until, row.row_digest().finish()))?;
     Ok(Ok(()))
+}
+
+/// A value as it is stored.
+struct ValueRow {
+    space: String,
+    key: String,
+    value: String,
+    bytes: i64,
+    until: Option<i64>,
+}
+
+impl ValueRow {
+    /// Reads a row, and refuses one that does not have its digest.
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let read = Self::read_unchecked(row)?;
+        read.row_digest().check(row.get(5)?, "a stored value does not have its digest")?;
+        Ok(read)
+    }
+
+    fn read_unchecked(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            space: row.get(0)?,
+            key: row.get(1)?,
+            value: row.get(2)?,
+            bytes: row.get(3)?,
+            until: row.get(4)?,
+        })
+    }
+
+    fn row_digest(&self) -> RowDigest {
+        RowDigest::new("value")
+            .text(&self.space)
+            .text(&self.key)
+            .text(&self.value)
+            .number(self.bytes)
+            .optional_number(self.until)
+    }
+}
+
+/// Counts the rows that do not have their digests.
+pub(super) fn count_damaged(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = "SELECT space, key, value, bytes, until_us, row_digest FROM value NOT INDEXED";
+    total::count_damaged(connection, sql, ValueRow::read)
+}
+
+/// Gives every row its digest.
+pub(super) fn fill_digests(connection: &Connection) -> rusqlite::Result<()> {
+    let mut select = connection.prepare("SELECT space, key, value, bytes, until_us, id FROM value")?;
+    let mut update = connection.prepare("UPDATE value SET row_digest = ?1 WHERE id = ?2")?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let digest = ValueRow::read_unchecked(row)?.row_digest().finish();
+        update.execute((digest, row.get::<_, i64>(5)?))?;
+    }
+    Ok(())
 }
 
 /// Removes a key.

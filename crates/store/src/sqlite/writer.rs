@@ -11,10 +11,13 @@ use std::time::{Duration, Instant};
 
 use ringfence::Clock;
 use ringfence::audit::Frontier;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::error::SqliteError;
+use super::guard::StoreGuard;
+use super::history::History;
 use super::turn::Turn;
 use super::{instance, log, patience, schema, sweep};
 use crate::entry::KeepRaw;
@@ -27,6 +30,8 @@ const ROOM: usize = 64 << 10;
 const SWEEP: Duration = Duration::from_secs(60);
 /// When nobody has come for so long, there is time to tidy up.
 const IDLE: Duration = Duration::from_millis(100);
+/// How old a mark may be that is not on the disk yet.
+const SYNC: Duration = Duration::from_secs(1);
 /// When to go on if there was some, and there may be more.
 const SWEEP_ON: Duration = Duration::from_millis(100);
 
@@ -68,16 +73,25 @@ pub(super) struct Writer {
     room: Arc<Semaphore>,
     thread: Option<JoinHandle<()>>,
     transactions: Arc<AtomicU64>,
+    guard: Arc<StoreGuard>,
 }
 
 impl Writer {
     /// Opens the database and starts the thread.
-    pub(super) fn start(path: &Path, clock: Arc<dyn Clock>, raw: KeepRaw) -> Result<Self, SqliteError> {
+    pub(super) fn start(
+        path: &Path,
+        clock: Arc<dyn Clock>,
+        raw: KeepRaw,
+        instance: String,
+        is_first: bool,
+    ) -> Result<Self, SqliteError> {
         let mut connection = schema::writer(path)?;
         let failed = |error| SqliteError::from_sqlite(path, &error);
         let transaction = connection.transaction().map_err(failed)?;
         let frontier = log::frontier(&transaction, path)?;
         transaction.finish().map_err(failed)?;
+        let guard = Arc::new(StoreGuard::start(path, &connection, is_first)?);
+        schema::close_on_end(&connection).map_err(failed)?;
 
         let (sender, receiver) = mpsc::channel();
         let transactions = Arc::new(AtomicU64::new(0));
@@ -87,6 +101,9 @@ impl Writer {
             raw,
             connection,
             last: frontier,
+            guard: Arc::clone(&guard),
+            instance,
+            unsynced: None,
             transactions: Arc::clone(&transactions),
             short: false,
             untidy: false,
@@ -100,7 +117,13 @@ impl Writer {
             room: Arc::new(Semaphore::new(ROOM)),
             thread: Some(thread),
             transactions,
+            guard,
         })
+    }
+
+    /// Returns what watches the files.
+    pub(super) const fn guard(&self) -> &Arc<StoreGuard> {
+        &self.guard
     }
 
     /// Waits for room, has the work done in a turn, and waits for the answer. `bytes` is about how much memory it takes.
@@ -163,6 +186,11 @@ struct Desk {
     connection: Connection,
     /// Where the log stood when this thread last knew it. Others may have gone on from there.
     last: Frontier,
+    guard: Arc<StoreGuard>,
+    /// The id of this store, which is a part of every chain.
+    instance: String,
+    /// Since when the mark has not been brought to the disk.
+    unsynced: Option<Instant>,
     transactions: Arc<AtomicU64>,
     /// The disk was full.
     short: bool,
@@ -175,7 +203,10 @@ impl Desk {
     fn run(mut self, jobs: &Receiver<Box<dyn Job>>) {
         let mut due = Instant::now() + SWEEP;
         loop {
-            let pause = due.saturating_duration_since(Instant::now());
+            let mut pause = due.saturating_duration_since(Instant::now());
+            if let Some(since) = self.unsynced {
+                pause = pause.min(SYNC.saturating_sub(since.elapsed()));
+            }
             match jobs.recv_timeout(if self.untidy { pause.min(IDLE) } else { pause }) {
                 Ok(first) => {
                     let mut group = vec![first];
@@ -185,14 +216,30 @@ impl Desk {
                 Err(RecvTimeoutError::Timeout) => self.tidy(),
                 Err(RecvTimeoutError::Disconnected) => {
                     self.tidy();
+                    self.close();
                     return;
                 }
+            }
+            if self.unsynced.is_some_and(|since| since.elapsed() >= SYNC) && self.guard.sync().is_ok() {
+                self.unsynced = None;
             }
             if Instant::now() >= due {
                 due = Instant::now() + self.sweep();
                 self.tidy();
             }
         }
+    }
+
+    /// Closes the connection, which moves the log into the database and removes it where it is the last one.
+    fn close(self) {
+        let Self { connection, guard, .. } = self;
+        let mut open = Some(connection);
+        let closed = guard.move_log(|| open.take().is_some_and(|connection| connection.close().is_ok()));
+        if let Some(connection) = open {
+            // Another store may be in its place by now: its log is not ours to remove.
+            let _kept = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        }
+        let _synced = closed.and_then(|_| guard.sync());
     }
 
     /// Removes a part of what has had its time, and returns when to do so again.
@@ -236,10 +283,12 @@ impl Desk {
     ///
     /// On a full disk this is where there is still room: the log holds many versions of the same pages.
     fn make_room(&self) -> bool {
-        let moved = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-            Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+        let moved = self.guard.move_log(|| {
+            self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+                Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+            })
         });
-        moved.is_ok_and(|(all, moved)| all == moved)
+        matches!(moved, Ok(Ok((all, moved))) if all == moved)
     }
 
     /// Empties the write-ahead log of what was dropped and gives its room back, unless somebody reads or writes: nobody is kept waiting for it.
@@ -247,10 +296,12 @@ impl Desk {
         if !self.untidy {
             return;
         }
-        let emptied = patience::lose(&self.connection).and_then(|()| {
-            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
+        let emptied = self.guard.move_log(|| {
+            patience::lose(&self.connection).and_then(|()| {
+                self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
+            })
         });
-        self.untidy = emptied != Ok(0);
+        self.untidy = !matches!(emptied, Ok(Ok(0)));
         // Without patience writing would fail more often, and would say so.
         let _patient = patience::have(&mut self.connection);
     }
@@ -263,11 +314,26 @@ impl Desk {
         let failed = |error| SqliteError::from_sqlite(&self.path, &error);
         let behavior = TransactionBehavior::Immediate;
         let transaction = self.connection.transaction_with_behavior(behavior).map_err(failed)?;
-        let mut turn = Turn::new(&transaction, &self.path, &self.last, self.clock.now());
+        let history = History::read(&transaction).map_err(failed)?;
+        let lock = self.guard.begin(&history)?;
+        let (before, now) = (transaction.total_changes(), self.clock.now());
+        let mut turn = Turn::new(&transaction, &self.path, &self.last, now);
         let found = work(&mut turn)?;
         let end = turn.end()?;
+        let mut mark = None;
+        if transaction.total_changes() != before {
+            let history = history.next(&self.instance);
+            let fence = history.keep(&transaction).map_err(failed)?;
+            let records = end.frontier.as_ref().unwrap_or(&self.last).size();
+            mark = Some(history.mark(records, fence, now));
+        }
         ringfence::fail_point::hit("store.commit");
         transaction.commit().map_err(failed)?;
+        if let Some(mark) = mark {
+            self.guard.end(&lock, &mark)?;
+            self.unsynced.get_or_insert_with(Instant::now);
+        }
+        drop(lock);
         ringfence::fail_point::hit("store.committed");
         self.transactions.fetch_add(1, Ordering::SeqCst);
         self.untidy |= end.forgot;

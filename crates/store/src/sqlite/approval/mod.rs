@@ -18,8 +18,11 @@ use ringfence::{
     ApprovalError, ApprovalRequest, ApprovalStore, ApproverEntry, ApproverName, FiledRequest, Notice,
     PersonDecision, Principal, Proof, RequestFilter, RequestState, Role, Standing, StoreError, TokenHash,
 };
+use rusqlite::Connection;
 
+pub(super) use self::person::count_damaged as count_damaged_people;
 pub(super) use self::request::sweep;
+pub(super) use self::row::count_damaged as count_damaged_requests;
 use super::SqliteStore;
 use super::error::SqliteError;
 use super::turn::Turn;
@@ -83,6 +86,7 @@ impl ApprovalStore for SqliteStore {
     ) -> BoxFuture<'a, Result<Vec<FiledRequest>, StoreError>> {
         let filter = filter.clone();
         let listed = self.read(move |store, connection| {
+            store.check_listed(connection, "request")?;
             request::list(connection, store.0.clock.now(), &filter).map_err(|error| store.failed(&error))
         });
         async move { Ok(listed.await?) }.boxed()
@@ -128,8 +132,10 @@ impl ApprovalStore for SqliteStore {
     }
 
     fn approvers(&self) -> BoxFuture<'_, Result<Vec<ApproverEntry>, StoreError>> {
-        let listed =
-            self.read(|store, connection| person::list(connection).map_err(|error| store.failed(&error)));
+        let listed = self.read(|store, connection| {
+            store.check_listed(connection, "approver")?;
+            person::list(connection).map_err(|error| store.failed(&error))
+        });
         async move { Ok(listed.await?) }.boxed()
     }
 
@@ -158,6 +164,12 @@ impl ApprovalStore for SqliteStore {
         let (channel, id) = (channel.to_owned(), id.to_owned());
         self.writing(move |turn| turn.sql(|transaction| request::told(transaction, &channel, &id))).boxed()
     }
+}
+
+/// Gives every row its digest.
+pub(super) fn fill_digests(connection: &Connection) -> rusqlite::Result<()> {
+    row::fill_digests(connection)?;
+    person::fill_digests(connection)
 }
 
 impl SqliteStore {

@@ -12,8 +12,10 @@ use rusqlite::{Connection, Error, OptionalExtension as _, Row};
 
 use super::missing;
 use super::row::{self, Entry};
+use crate::sqlite::digest::{RowDigest, damaged};
 use crate::sqlite::error::SqliteError;
 use crate::sqlite::time::{from_micros, micros};
+use crate::sqlite::total;
 use crate::sqlite::turn::Turn;
 
 /// Keeps what a person says about an open request, and the entry of the audit that says so.
@@ -120,10 +122,20 @@ pub(super) fn add(
     }
     let now = turn.now();
     turn.sql(|transaction| {
+        // Not `INSERT OR REPLACE`: what that replaces would still be counted.
         let mut insert = transaction.prepare_cached(
-            "INSERT OR REPLACE INTO approver (name, token, added_us, revoked_us, role) VALUES (?1, ?2, ?3, NULL, ?4)",
+            "INSERT INTO approver (name, token, added_us, revoked_us, role, row_digest) VALUES (?1, ?2, ?3, NULL, ?4, ?5)
+             ON CONFLICT DO UPDATE SET token = excluded.token, added_us = excluded.added_us, revoked_us = NULL,
+                 role = excluded.role, row_digest = excluded.row_digest",
         )?;
-        insert.execute((name.as_str(), token.as_bytes(), micros(now), role.as_str()))
+        let row = PersonRow {
+            name: name.to_string(),
+            token: token.as_bytes().to_vec(),
+            added: micros(now),
+            revoked: None,
+            role: role.as_str().to_owned(),
+        };
+        insert.execute((&row.name, &row.token, row.added, &row.role, row.row_digest().finish()))
     })?;
     let change = ApproverChange { at: now, name: name.clone(), change: "added", role: Some(role) };
     turn.record(&AuditEntry::Approver(&change))?;
@@ -138,9 +150,11 @@ pub(super) fn revoke(turn: &mut Turn<'_>, name: &ApproverName) -> Result<bool, S
     let now = turn.now();
     turn.sql(|transaction| {
         row::mark_expired(transaction, now)?;
+        let mut row = PersonRow::find(transaction, name)?.ok_or_else(|| damaged("an approver is lost"))?;
+        row.revoked = Some(micros(now));
         transaction
-            .prepare_cached("UPDATE approver SET revoked_us = ?2 WHERE name = ?1")?
-            .execute((name.as_str(), micros(now)))?;
+            .prepare_cached("UPDATE approver SET revoked_us = ?2, row_digest = ?3 WHERE name = ?1")?
+            .execute((name.as_str(), row.revoked, row.row_digest().finish()))?;
         let undecided = "state IN ('approved', 'open') ORDER BY ordinal";
         for mut entry in row::select(transaction, now, undecided, Vec::new())? {
             let filed = &mut entry.filed;
@@ -163,14 +177,15 @@ pub(super) fn revoke(turn: &mut Turn<'_>, name: &ApproverName) -> Result<bool, S
 
 /// Lists people by name.
 pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<ApproverEntry>> {
-    let mut select =
-        connection.prepare_cached("SELECT name, role, added_us, revoked_us FROM approver ORDER BY name")?;
+    let sql = format!("SELECT {} FROM approver ORDER BY name", PersonRow::COLUMNS);
+    let mut select = connection.prepare_cached(&sql)?;
     let people = select.query_map([], |row| {
+        let row = PersonRow::read(row)?;
         Ok(ApproverEntry {
-            name: name(row)?,
-            role: role(row)?,
-            added: from_micros(row.get(2)?),
-            revoked: row.get::<_, Option<i64>>(3)?.map(from_micros),
+            name: row.name()?,
+            role: row.role()?,
+            added: from_micros(row.added),
+            revoked: row.revoked.map(from_micros),
         })
     })?;
     people.collect()
@@ -178,33 +193,97 @@ pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<ApproverEntr
 
 /// Returns who proves to be known, unless they were revoked.
 pub(super) fn find(connection: &Connection, proof: &Proof) -> rusqlite::Result<Option<Principal>> {
-    let principal =
-        |row: &Row<'_>| Ok(Principal { name: name(row)?, role: role(row)?, since: from_micros(row.get(2)?) });
     let found = match proof {
-        Proof::Named(name) => connection
-            .prepare_cached("SELECT name, role, added_us FROM approver WHERE name = ?1 AND revoked_us IS NULL")?
-            .query_row([name.as_str()], principal),
-        Proof::Token(token) => connection
-            .prepare_cached(
-                "SELECT name, role, added_us FROM approver WHERE token = ?1 AND revoked_us IS NULL ORDER BY name LIMIT 1",
-            )?
-            .query_row([token.as_bytes()], principal),
+        Proof::Named(name) => PersonRow::find(connection, name)?,
+        Proof::Token(token) => {
+            let sql = format!(
+                "SELECT {} FROM approver WHERE token = ?1 AND revoked_us IS NULL ORDER BY name LIMIT 1",
+                PersonRow::COLUMNS
+            );
+            let mut select = connection.prepare_cached(&sql)?;
+            let found = select.query_row([token.as_bytes()], PersonRow::read).optional()?;
+            // An index that is damaged may lead to somebody else.
+            if found.as_ref().is_some_and(|found| found.token != token.as_bytes()) {
+                return Err(damaged("an index does not lead to an approver"));
+            }
+            found
+        }
     };
-    found.optional()
+    let Some(row) = found.filter(|row| row.revoked.is_none()) else { return Ok(None) };
+    Ok(Some(Principal { name: row.name()?, role: row.role()?, since: from_micros(row.added) }))
+}
+
+/// Counts the rows that do not have their digests.
+pub(in crate::sqlite) fn count_damaged(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = format!("SELECT {} FROM approver", PersonRow::COLUMNS);
+    total::count_damaged(connection, &sql, PersonRow::read)
+}
+
+/// Gives every row its digest.
+pub(super) fn fill_digests(connection: &Connection) -> rusqlite::Result<()> {
+    let mut select = connection.prepare(&format!("SELECT {} FROM approver", PersonRow::COLUMNS))?;
+    let rows = select.query_map([], PersonRow::read_unchecked)?.collect::<rusqlite::Result<Vec<_>>>()?;
+    let mut update = connection.prepare("UPDATE approver SET row_digest = ?1 WHERE name = ?2")?;
+    for row in rows {
+        update.execute((row.row_digest().finish(), &row.name))?;
+    }
+    Ok(())
 }
 
 fn is_active(connection: &Connection, name: &ApproverName) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM approver WHERE name = ?1 AND revoked_us IS NULL)")?
-        .query_row([name.as_str()], |row| row.get(0))
+    Ok(PersonRow::find(connection, name)?.is_some_and(|row| row.revoked.is_none()))
 }
 
-fn name(row: &Row<'_>) -> rusqlite::Result<ApproverName> {
-    let name: String = row.get(0)?;
-    name.parse().map_err(|error| Error::FromSqlConversionFailure(0, Type::Text, Box::new(error)))
+/// A person as a row.
+struct PersonRow {
+    name: String,
+    token: Vec<u8>,
+    added: i64,
+    revoked: Option<i64>,
+    role: String,
 }
 
-fn role(row: &Row<'_>) -> rusqlite::Result<Role> {
-    let role: String = row.get(1)?;
-    role.parse().map_err(|error| Error::FromSqlConversionFailure(1, Type::Text, Box::new(error)))
+impl PersonRow {
+    const COLUMNS: &str = "name, token, added_us, revoked_us, role, row_digest";
+
+    fn find(connection: &Connection, name: &ApproverName) -> rusqlite::Result<Option<Self>> {
+        let sql = format!("SELECT {} FROM approver WHERE name = ?1", Self::COLUMNS);
+        connection.prepare_cached(&sql)?.query_row([name.as_str()], Self::read).optional()
+    }
+
+    /// Reads a row, and refuses one that does not have its digest.
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let read = Self::read_unchecked(row)?;
+        read.row_digest().check(row.get(5)?, "an approver does not have its digest")?;
+        Ok(read)
+    }
+
+    fn read_unchecked(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            name: row.get(0)?,
+            token: row.get(1)?,
+            added: row.get(2)?,
+            revoked: row.get(3)?,
+            role: row.get(4)?,
+        })
+    }
+
+    fn row_digest(&self) -> RowDigest {
+        RowDigest::new("approver")
+            .text(&self.name)
+            .bytes(&self.token)
+            .number(self.added)
+            .optional_number(self.revoked)
+            .text(&self.role)
+    }
+
+    fn name(&self) -> rusqlite::Result<ApproverName> {
+        let parsed = self.name.parse();
+        parsed.map_err(|error| Error::FromSqlConversionFailure(0, Type::Text, Box::new(error)))
+    }
+
+    fn role(&self) -> rusqlite::Result<Role> {
+        let parsed = self.role.parse();
+        parsed.map_err(|error| Error::FromSqlConversionFailure(4, Type::Text, Box::new(error)))
+    }
 }

@@ -32,7 +32,7 @@ pub(super) fn file(
         row::mark_expired(transaction, now)?;
         let alive = "digest = ?1 AND state NOT IN ('expired', 'taken') ORDER BY ordinal DESC LIMIT 1";
         let found = row::select(transaction, now, alive, vec![request.digest.clone().into()])?;
-        if let Some(Entry { ordinal, filed, waiter, waiting }) = found.into_iter().next() {
+        if let Some(Entry { ordinal, filed, waiter, waiting, .. }) = found.into_iter().next() {
             if filed.request.call.is_some() {
                 let others = if waiter.as_deref() == Some(instance) { waiting } else { 0 };
                 row::update_waiter(transaction, ordinal, Some(instance), others.saturating_add(1))?;
@@ -94,11 +94,13 @@ pub(super) fn take(turn: &mut Turn<'_>, id: &str) -> Result<Option<Standing>, Sq
         row::mark_expired(transaction, now)?;
         let Some((state, standing)) = look(transaction, now, id)? else { return Ok(None) };
         if state == RequestState::Approved {
-            let mut update = transaction.prepare_cached(
-                "UPDATE request SET state = 'taken', waiter = NULL, waiting = 0
-                 WHERE id = ?1 OR id = (SELECT replaces FROM request WHERE id = ?1)",
-            )?;
-            update.execute([id])?;
+            let Some(entry) = row::find(transaction, now, id)? else { return Ok(None) };
+            if let Some(replaced) = &entry.filed.replaces
+                && let Some(replaced) = row::find(transaction, now, replaced)?
+            {
+                row::update_taken(transaction, replaced)?;
+            }
+            row::update_taken(transaction, entry)?;
         }
         Ok(Some(standing))
     })

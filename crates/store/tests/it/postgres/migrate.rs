@@ -9,7 +9,14 @@ use crate::it::conformance::request;
 use crate::it::sample::{ORIGIN, append, call, key, log, variety};
 
 /// Turns the tables into those of version 2, with everything that they hold.
-const BACK_TO_2: &str = "DROP TABLE span;
+const BACK_TO_2: &str = "DROP FUNCTION key_sealed, request_sealed, approver_sealed, value_sealed CASCADE;
+    DROP FUNCTION key_seal, request_seal, approver_seal, value_seal;
+    ALTER TABLE key DROP seal;
+    ALTER TABLE value DROP seal;
+    ALTER TABLE request DROP seal;
+    ALTER TABLE approver DROP seal;
+    ALTER TABLE frontier DROP store, DROP sequence, DROP chain;
+    DROP TABLE span;
     ALTER TABLE entry DROP class, DROP host, DROP principal, DROP filing;
     CREATE INDEX entry_at ON entry USING brin (at_ms);
     ALTER TABLE approver DROP role;

@@ -5,6 +5,7 @@
 mod append;
 mod copy;
 mod crash;
+mod damage;
 mod lease;
 mod migrate;
 mod model;

@@ -4,11 +4,14 @@ mod append;
 mod check;
 mod child;
 mod crash;
+mod flip;
 mod full;
 mod migrate;
 mod open;
 mod process;
 mod proof;
+mod rate;
+mod swap;
 mod tamper;
 
 use std::path::PathBuf;

@@ -132,9 +132,10 @@ async fn a_rewritten_log_is_not_signed() {
         drop(store);
         // Whoever can write the file puts another log in the place of this one, whose parts fit each other.
         let mut sql = format!("ATTACH '{}' AS other;", other.path().display());
-        for table in ["entry", "node", "frontier", "span"] {
+        for table in ["entry", "node", "span"] {
             sql.push_str(&format!("DELETE FROM {table}; INSERT INTO {table} SELECT * FROM other.{table};"));
         }
+        sql.push_str("UPDATE frontier SET bytes = (SELECT bytes FROM other.frontier);");
         bench.sql(&sql);
         let store = bench.open();
         let error = store.sign(&key(), ORIGIN).unwrap_err();

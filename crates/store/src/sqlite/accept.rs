@@ -1,0 +1,191 @@
+//! A store that is refused because something is missing, and a person who goes on with it all the same.
+//!
+//! INVARIANT: what a person accepts is in the audit, in the transaction that accepts it; a row that does not have its
+//! digest is not made right by it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use ringfence::audit::{ConsoleStep, Hash};
+use ringfence::{AuditEntry, Clock as _, SystemClock};
+use rusqlite::{Connection, TransactionBehavior};
+use serde_json::json;
+
+use super::SqliteStore;
+use super::error::SqliteError;
+use super::history::History;
+use super::mark::{self, Mark, MarkFile};
+use super::time::from_micros;
+use super::turn::Turn;
+use super::{file, lock, log, schema, total};
+
+/// Why a store is refused, and what is missing as far as its mark tells.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct StoreGap {
+    /// Why it is refused.
+    pub why: SqliteError,
+    /// How many transactions are missing that were acknowledged.
+    pub transactions: u64,
+    /// How many entries of the audit log are missing.
+    pub records: u64,
+    /// How many idempotency keys were claimed and are not known any more, at most.
+    pub keys: u64,
+    /// When something was last acknowledged, since 1970.
+    pub acknowledged: Option<Duration>,
+}
+
+impl SqliteStore {
+    /// Looks why a store is refused; nothing where it is not. Nobody else may have it open.
+    ///
+    /// # Errors
+    ///
+    /// Somebody has it open, or it is refused for a reason that nobody can accept, such as malformed pages of its log.
+    pub fn find_gap(path: &Path) -> Result<Option<StoreGap>, SqliteError> {
+        let path = file::resolve(path)?;
+        file::check_folder(&path)?;
+        let _lock = lock::own(&path)?;
+        gap(&path)
+    }
+
+    /// Goes on with a store that is refused, and returns what is missing; nothing where it was not refused.
+    ///
+    /// Calls whose keys are missing can take effect a second time: whoever accepts has looked. `by` and `reason` go into
+    /// the audit.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SqliteStore::find_gap`], or the store cannot be written.
+    pub fn accept_gap(path: &Path, by: &str, reason: &str) -> Result<Option<StoreGap>, SqliteError> {
+        let path = file::resolve(path)?;
+        file::check_folder(&path)?;
+        let _lock = lock::own(&path)?;
+        let Some(gap) = gap(&path)? else { return Ok(None) };
+        accept(&path, &gap, by, reason)?;
+        Ok(Some(gap))
+    }
+}
+
+/// Looks why a store is refused. The lock must be held alone.
+fn gap(path: &Path) -> Result<Option<StoreGap>, SqliteError> {
+    let mark = match MarkFile::open(path).and_then(|mark| mark.read()) {
+        Ok(mark) => Ok(mark),
+        Err(why @ (SqliteError::MarkDamaged { .. } | SqliteError::MarkMissing { .. })) => Err(why),
+        Err(error) => return Err(error),
+    };
+    if !file::exists(path)? || !schema::is_current(path)? {
+        return Ok(match mark {
+            Ok(mark) if mark.sequence > 0 => {
+                let why = SqliteError::WentBack { path: path.to_owned(), missing: mark.sequence };
+                Some(StoreGap::new(why, Some(&mark), 0, 0))
+            }
+            Err(why @ SqliteError::MarkDamaged { .. }) => Some(StoreGap::new(why, None, 0, 0)),
+            // There is none yet, or one of an older version, which has no mark.
+            Ok(_) | Err(_) => None,
+        });
+    }
+    let failed = |error| SqliteError::from_sqlite(path, &error);
+    let connection = schema::writer(path)?;
+    // A log whose tree does not fit is for nobody to accept.
+    let records = log::frontier(&connection, path)?.size();
+    let fence = last_fence(&connection).map_err(failed)?;
+    let history = History::read(&connection).map_err(failed);
+    let why = match (&mark, &history) {
+        (Err(why), _) => Some(why.clone()),
+        (_, Err(why)) => Some(why.clone()),
+        (Ok(mark), Ok(history)) => {
+            history.missing(mark).map(|missing| SqliteError::WentBack { path: path.to_owned(), missing })
+        }
+    };
+    let why = why.or_else(|| total::check(&connection, path).err());
+    let mut gap = why.map(|why| StoreGap::new(why, mark.as_ref().ok(), records, fence));
+    if let (Some(gap), Ok(history)) = (&mut gap, &history) {
+        gap.transactions = gap.transactions.saturating_sub(history.sequence);
+    }
+    Ok(gap)
+}
+
+impl StoreGap {
+    fn new(why: SqliteError, mark: Option<&Mark>, records: u64, fence: u64) -> Self {
+        Self {
+            why,
+            transactions: mark.map_or(0, |mark| mark.sequence),
+            records: mark.map_or(0, |mark| mark.records.saturating_sub(records)),
+            keys: mark.map_or(0, |mark| mark.fence.saturating_sub(fence)),
+            acknowledged: mark.filter(|mark| mark.at > 0).map(|mark| from_micros(mark.at.cast_signed())),
+        }
+    }
+}
+
+/// Goes on with what is there.
+fn accept(path: &Path, gap: &StoreGap, by: &str, reason: &str) -> Result<(), SqliteError> {
+    let failed = |error| SqliteError::from_sqlite(path, &error);
+    let old = MarkFile::open(path).and_then(|mark| mark.read()).ok();
+    if !file::exists(path)? || !schema::is_current(path)? {
+        // It begins again, and what the mark knows is written below.
+        let mark = mark::path(path);
+        std::fs::remove_file(&mark).map_err(|error| SqliteError::from_io(&mark, &error))?;
+        schema::make(path)?;
+    }
+    let mut connection = schema::writer(path)?;
+    let last = log::frontier(&connection, path)?;
+    let now = SystemClock.now();
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    for table in total::TABLES {
+        transaction.execute_batch(&format!("REINDEX {table}")).map_err(failed)?;
+    }
+    total::accept(&transaction).map_err(failed)?;
+    let fence = last_fence(&transaction).map_err(failed)?.max(old.map_or(0, |old| old.fence));
+    transaction
+        .execute("DELETE FROM sqlite_sequence WHERE name = 'idempotency'", [])
+        .and_then(|_| {
+            transaction.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('idempotency', ?1)", [fence])
+        })
+        .map_err(failed)?;
+    let mut turn = Turn::new(&transaction, path, &last, now);
+    let step = ConsoleStep {
+        at: now,
+        principal: by.to_owned(),
+        action: "accepted_store",
+        about: json!({
+            "why": gap.why.to_string(), "reason": reason, "transactions": gap.transactions,
+            "records": gap.records, "keys": gap.keys,
+        }),
+    };
+    turn.record(&AuditEntry::Console(&step))?;
+    let end = turn.end()?;
+    let history = go_on(&transaction, old.as_ref(), path)?;
+    history.keep(&transaction).map_err(failed)?;
+    total::check(&transaction, path)?;
+    transaction.commit().map_err(failed)?;
+    schema::close_on_end(&connection).map_err(failed)?;
+    connection.close().map_err(|(_, error)| failed(error))?;
+    let records = end.frontier.map_or(last.size(), |frontier| frontier.size());
+    let mark = match MarkFile::open(path) {
+        Ok(mark) if mark.read().is_ok() => mark,
+        _ => MarkFile::create(path, history.store)?,
+    };
+    mark.write(&history.mark(records, fence, now))?;
+    mark.sync()
+}
+
+/// Returns a history that is beyond both what is there and what is missing.
+fn go_on(connection: &Connection, old: Option<&Mark>, path: &Path) -> Result<History, SqliteError> {
+    let failed = |error| SqliteError::from_sqlite(path, &error);
+    let history = match History::read(connection) {
+        Ok(history) => history,
+        Err(_) => {
+            let store = connection.query_row("SELECT randomblob(16)", [], |row| row.get(0));
+            History::new(store.map_err(failed)?)
+        }
+    };
+    let mut bytes = history.chain.as_bytes().to_vec();
+    bytes.extend(old.iter().flat_map(|old| *old.chain.as_bytes()));
+    let sequence = history.sequence.max(old.map_or(0, |old| old.sequence)).saturating_add(1);
+    Ok(History { store: history.store, sequence, chain: Hash::of(&bytes) })
+}
+
+fn last_fence(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = "SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'idempotency'), 0)";
+    connection.query_row(sql, [], |row| row.get(0))
+}

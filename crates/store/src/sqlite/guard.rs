@@ -1,0 +1,179 @@
+//! That the store is still the one that was opened, and has not gone back.
+//!
+//! Files are compared by device and inode, which stay theirs while this process has them open. Their content may be
+//! exchanged in place: whoever commits keeps the state of the files in the mark, and another state makes the next one
+//! look whether every row is there.
+//!
+//! INVARIANT: nothing is acknowledged unless the files were the same before and after, and the mark says so.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use ringfence::audit::Hash;
+use rusqlite::Connection;
+
+use super::error::SqliteError;
+use super::file::{self, FileId, Stamp};
+use super::history::History;
+use super::mark::{Mark, MarkFile, MarkLock};
+use super::{schema, total};
+
+/// Watches the files of a store that is open.
+#[derive(Debug)]
+pub(super) struct StoreGuard {
+    path: PathBuf,
+    mark: MarkFile,
+    log: PathBuf,
+    files: Vec<(PathBuf, FileId)>,
+    /// How far this process has seen the store come.
+    last: Mutex<(u64, Hash)>,
+}
+
+impl StoreGuard {
+    /// Starts to watch. The connection that writes must have read something, so that all files are there; `is_first` says
+    /// that nobody else has the store open, so that all of it must be looked at.
+    pub(super) fn start(path: &Path, connection: &Connection, is_first: bool) -> Result<Self, SqliteError> {
+        let failed = |error| SqliteError::from_sqlite(path, &error);
+        // The mark is read first: the store only moves on from there.
+        let mark = MarkFile::open(path)?;
+        let found = mark.read()?;
+        let transaction = connection.unchecked_transaction().map_err(failed)?;
+        let history = History::read(&transaction).map_err(failed)?;
+        check_growth(path, &history, &found)?;
+        let log = beside(path, "-wal");
+        let mut files = Vec::new();
+        for name in [path.to_owned(), log.clone(), beside(path, "-shm"), mark.path().to_owned()] {
+            let (id, _) = file::look(&name)?.ok_or_else(|| SqliteError::Replaced { path: name.clone() })?;
+            files.push((name, id));
+        }
+        let last = Mutex::new((history.sequence, history.chain));
+        let guard = Self { path: path.to_owned(), mark, log, files, last };
+        if is_first {
+            total::check(&transaction, path)?;
+            let lock = guard.mark.lock()?;
+            let (database, log) = guard.check_files()?;
+            if found.sequence <= history.sequence {
+                let seen =
+                    Mark { store: history.store, sequence: history.sequence, chain: history.chain, ..found };
+                guard.mark.write(&Mark { database, log, ..seen })?;
+            }
+            drop(lock);
+        }
+        transaction.finish().map_err(failed)?;
+        Ok(guard)
+    }
+
+    /// Takes the lock of the mark, and refuses a store that is not the one that was opened. The turn at writing must be
+    /// held, so that nobody else is on the way.
+    pub(super) fn begin(&self, history: &History) -> Result<MarkLock<'_>, SqliteError> {
+        let lock = self.mark.lock()?;
+        let (database, log) = self.check_files()?;
+        let mark = self.mark.read()?;
+        check_growth(&self.path, history, &mark)?;
+        let (sequence, chain) = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if history.sequence < sequence || (history.sequence == sequence && history.chain != chain) {
+            let missing = sequence.saturating_sub(history.sequence);
+            return Err(SqliteError::WentBack { path: self.path.clone(), missing });
+        }
+        if (database, log) != (mark.database, mark.log) {
+            self.check_content()?;
+        }
+        Ok(lock)
+    }
+
+    /// Keeps what was committed in the mark; only then it may be acknowledged.
+    pub(super) fn end(&self, _lock: &MarkLock<'_>, mark: &Mark) -> Result<(), SqliteError> {
+        let (database, log) = self.check_files()?;
+        self.mark.write(&Mark { database, log, ..*mark })?;
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (mark.sequence, mark.chain);
+        Ok(())
+    }
+
+    /// Moves the log into the database, or does something else to the files that is no transaction.
+    pub(super) fn move_log<T>(&self, work: impl FnOnce() -> T) -> Result<T, SqliteError> {
+        let lock = self.mark.lock()?;
+        let (database, log) = self.check_files()?;
+        let mark = self.mark.read()?;
+        let is_known = (database, log) == (mark.database, mark.log);
+        let done = work();
+        let stamp = |path| file::look(path).map(|found| found.map_or(Stamp::default(), |(_, stamp)| stamp));
+        if is_known {
+            let (database, log) = (stamp(&self.path)?, stamp(&self.log)?);
+            self.mark.write(&Mark { database, log, ..mark })?;
+        }
+        drop(lock);
+        Ok(done)
+    }
+
+    /// Refuses what was read from a store that is not the one that was opened.
+    pub(super) fn check_reading(&self) -> Result<(), SqliteError> {
+        let is_known = |(database, log): (Stamp, Stamp), mark: &Mark| {
+            database == mark.database && log.size >= mark.log.size
+        };
+        if is_known(self.check_files()?, &self.mark.read()?) {
+            return Ok(());
+        }
+        // Somebody may be at work on the files.
+        let lock = self.mark.lock()?;
+        let (database, log) = self.check_files()?;
+        let mark = self.mark.read()?;
+        if !is_known((database, log), &mark) {
+            self.check_content()?;
+            self.mark.write(&Mark { database, log, ..mark })?;
+        }
+        drop(lock);
+        Ok(())
+    }
+
+    /// Brings the mark to the disk.
+    pub(super) fn sync(&self) -> Result<(), SqliteError> {
+        self.mark.sync()
+    }
+
+    /// Refuses files that are not those that were opened, and returns the state of the database and of its log.
+    fn check_files(&self) -> Result<(Stamp, Stamp), SqliteError> {
+        let (mut database, mut log) = (Stamp::default(), Stamp::default());
+        for (path, id) in &self.files {
+            match file::look(path)? {
+                Some((found, stamp)) if found == *id => match path {
+                    path if *path == self.path => database = stamp,
+                    path if *path == self.log => log = stamp,
+                    _ => {}
+                },
+                _ => return Err(SqliteError::Replaced { path: path.clone() }),
+            }
+        }
+        Ok((database, log))
+    }
+
+    /// Looks at everything with a connection that has nothing cached: somebody else has written to the files.
+    fn check_content(&self) -> Result<(), SqliteError> {
+        let checked = schema::reader(&self.path).and_then(|connection| {
+            let failed = |error| SqliteError::from_sqlite(&self.path, &error);
+            let snapshot = connection.unchecked_transaction().map_err(failed)?;
+            let history = History::read(&snapshot).map_err(failed)?;
+            check_growth(&self.path, &history, &self.mark.read()?)?;
+            total::check(&snapshot, &self.path)
+        });
+        match checked {
+            Err(error @ SqliteError::Busy { .. }) => Err(error),
+            Err(_) => Err(SqliteError::Replaced { path: self.path.clone() }),
+            Ok(()) => Ok(()),
+        }
+    }
+}
+
+/// Refuses a store that has gone back, or another one.
+fn check_growth(path: &Path, history: &History, mark: &Mark) -> Result<(), SqliteError> {
+    match history.missing(mark) {
+        None => Ok(()),
+        Some(missing) => Err(SqliteError::WentBack { path: path.to_owned(), missing }),
+    }
+}
+
+/// Returns the name of a file beside the database.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
