@@ -43,7 +43,7 @@ impl<'a> Columns<'a> {
         };
         let step = head.step.as_ref().map(|step| &*step.0);
         let (class, host, principal) = match (&*head.kind.0, step) {
-            ("approval", Some("agreed" | "changed" | "refused")) | ("settlement", _) => {
+            ("approval", Some("agreed" | "changed" | "refused" | "withdrawn")) | ("settlement", _) => {
                 (None, None, head.by.and_then(By::one))
             }
             ("approver", _) => (None, None, head.name),

@@ -36,7 +36,7 @@ pub(crate) struct RequestQuery {
 /// What a person says about a request.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct DecisionBody {
-    /// `approve`, `deny`, or `change` to agree to other arguments.
+    /// `approve`, `deny`, `change` to agree to other arguments, or `withdraw` to take back an approval before it is used.
     word: String,
     /// Why; a refusal needs one.
     #[serde(default)]
