@@ -162,6 +162,26 @@ async fn a_call_waits_for_two_people_and_the_audit_has_each_step() {
 }
 
 #[tokio::test]
+async fn waiting_for_people_is_told_apart() {
+    let office = Office::open().await;
+    let stage = office.stage(SafetyClass::Financial, Duration::from_secs(10));
+    let people = async {
+        office.open_request().await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        office.decide(&office.ada, Word::Approve).await.unwrap();
+    };
+    let (report, ()) = tokio::join!(stage.call("echo", json!("x")), people);
+    assert!(report.outcome.is_done());
+    let record = stage.last();
+    let waited = record.waited().unwrap();
+    assert!(waited >= Duration::from_millis(300), "{waited:?}");
+    assert!(record.duration() - waited < Duration::from_millis(250), "{:?} {waited:?}", record.duration());
+    let free = Stage::of(Registry::builder()).with(echo_of(SafetyClass::Read));
+    free.call("echo", json!("x")).await;
+    assert_eq!(free.last().waited(), None);
+}
+
+#[tokio::test]
 async fn a_refusal_holds_until_the_request_expires() {
     let office = Office::open().await;
     let stage = office.stage(SafetyClass::Financial, Duration::ZERO);

@@ -51,8 +51,10 @@ pub(super) fn select_readable(
         match read(row, now) {
             Ok(entry) => listed.requests.push(entry.filed),
             Err(error) => {
-                let place = || Ok(format!("row {}", row.get::<_, i64>(0)?));
-                let id = row.get(1).or_else(|_: Error| place())?;
+                let id = match row.get::<_, String>(1) {
+                    Ok(id) => id,
+                    Err(_) => format!("row {}", row.get::<_, i64>(0)?),
+                };
                 listed.damaged.push(DamagedRequest { id, why: error.to_string() });
             }
         }
