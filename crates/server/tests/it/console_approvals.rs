@@ -127,7 +127,7 @@ async fn what_cannot_be_agreed_to_is_refused_and_nothing_is_decided() {
         ("change",    large.as_str(),         "larger than 4194304 bytes"),
         ("change",    "{\"a\":1}",            "these are the arguments that the call has"),
         ("deny",      "",                     "a refusal needs a reason"),
-        ("agree",     "",                     "the word is `approve`, `change` or `deny`"),
+        ("agree",     "",                     "the word is `approve`, `change`, `deny` or `withdraw`"),
     ];
     for (word, arguments, says) in cases {
         let reply = ada.post_form(&decide(&filed.id), &[("word", word), ("arguments", arguments)]).await;
