@@ -88,11 +88,10 @@ impl Record {
     /// the tool before it failed. A tool that did what was asked although it was refused something counts as done.
     pub fn refusal_code(&self) -> Option<Code> {
         match &self.outcome {
-            Outcome::Done(_) => None,
             Outcome::Failed(failure) if failure.code.is_reach_refusal() => Some(failure.code),
             // A program in a sandbox knows no codes: it fails in its own words after it was refused a host.
             Outcome::Failed(failure) if failure.code == Code::ExecutionFailed => self.touched.first_refusal,
-            Outcome::Failed(_) => None,
+            Outcome::Done(_) | Outcome::Failed(_) => None,
             Outcome::Refused(refusal) => Some(refusal.code),
         }
     }

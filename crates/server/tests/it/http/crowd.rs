@@ -12,6 +12,7 @@ use super::house::{ALICE, House};
 use crate::it::wait::PATIENCE;
 
 /// How many strangers come, and how long an honest client with a token waits at most.
+#[expect(clippy::disallowed_methods, reason = "a test is told how much of it to run")]
 fn scale() -> (usize, Duration) {
     match std::env::var("RINGFENCE_TEST_TIER").as_deref() {
         Ok("all") => (2048, Duration::from_secs(2)),
