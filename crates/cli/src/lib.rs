@@ -19,6 +19,7 @@ mod import;
 mod init;
 mod install;
 mod interrupt;
+mod list_limit;
 mod load;
 mod network;
 mod notify;

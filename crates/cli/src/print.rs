@@ -1,7 +1,7 @@
 //! The command's own output: the one way to the terminal.
 //!
 //! INVARIANT: whatever is written, no control character other than a line break or a tab reaches the stream, nor one that turns the
-//! direction of writing, nor a byte that is not UTF-8: each is spelled out. Names of files, links, shebangs and records are
+//! direction of writing or shows nothing, nor a byte that is not UTF-8: each is spelled out. Names of files, links, shebangs and records are
 //! foreign text, and so is every message that quotes them. What stands in [`line`] stays on its line, too.
 //!
 //! Escapes are spelled as JSON does, so that JSON stays the same value. Only two things pass untouched: what a command in the sandbox
@@ -42,7 +42,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
             text = text.replace(foreign, &line(foreign));
         }
     }
-    let is_foreign = text != error.render().to_string() || text.chars().any(is_obeyed);
+    let is_foreign = text != error.render().to_string() || text.chars().any(is_unprintable);
     let _told = match (is_foreign, error.use_stderr()) {
         (false, _) => error.print(),
         (true, true) => errors().write_all(text.as_bytes()),
@@ -123,12 +123,15 @@ impl<W: Write> Printer<W> {
 
     fn write_text(&mut self, text: &str) -> io::Result<()> {
         let mut rest = text;
-        while let Some(at) = rest.find(is_obeyed) {
+        while let Some(at) = rest.find(is_unprintable) {
             let (before, after) = rest.split_at(at);
             self.stream.write_all(before.as_bytes())?;
             let mut characters = after.chars();
             if let Some(c) = characters.next() {
-                write!(self.stream, "\\u{:04x}", u32::from(c))?;
+                // As in JSON, where a character beyond the first plane is a pair.
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    write!(self.stream, "\\u{unit:04x}")?;
+                }
             }
             rest = characters.as_str();
         }
@@ -152,10 +155,9 @@ impl<W: Write> Write for Printer<W> {
     }
 }
 
-/// Tells whether a terminal would obey a character instead of showing it. All of them are in the first plane.
-fn is_obeyed(c: char) -> bool {
-    (c.is_control() && !matches!(c, '\n' | '\t'))
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Tells whether a terminal would obey a character, or show nothing for it.
+const fn is_unprintable(c: char) -> bool {
+    ringfence::text::is_invisible(c)
 }
 
 /// Returns how many bytes at the end begin a character that is not complete.
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_obeyed() {
+    fn nothing_is_unprintable() {
         #[rustfmt::skip]
         let cases: &[(&[&[u8]], &str)] = &[
             (&[b"plain\n\ttext"],                       "plain\n\ttext"),
@@ -213,6 +215,8 @@ mod tests {
             (&[b"\xf0\x9f", b"x"],                      "\\u{f0}\\u{9f}x"),
             (&[b"\xc2", b"\x9b"],                       "\\u009b"),
             (&[b"\xe2\x80", b"\xae"],                   "\\u202e"),
+            (&["\u{3164}\u{115f}\u{1160}\u{ffa0}".as_bytes()], "\\u3164\\u115f\\u1160\\uffa0"),
+            (&["\u{2800}\u{200b}\u{fe0f}\u{e0041}".as_bytes()], "\\u2800\\u200b\\ufe0f\\udb40\\udc41"),
         ];
         for (pieces, expected) in cases {
             assert_eq!(printed(pieces), *expected, "{pieces:?}");
@@ -221,7 +225,7 @@ mod tests {
 
     #[test]
     fn json_stays_json() {
-        let value = serde_json::json!({"a": "\u{202e}\u{9b}\u{7f}\u{1b}\n\t\"\\"});
+        let value = serde_json::json!({"a": "\u{3164}\u{e0041}\u{202e}\u{9b}\u{7f}\u{1b}\n\t\"\\"});
         let text = printed(&[value.to_string().as_bytes()]);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
         assert!(text.is_ascii());

@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use ringfence::text::is_invisible;
 use serde_json::Value;
 
 /// How much of a foreign text a cell of a table shows.
@@ -86,9 +87,10 @@ fn in_octal(word: &str) -> String {
     text
 }
 
-/// Says whether a character takes its place on a line and nothing else. Letters that only look like others are letters.
+/// Says whether a character takes its place on a line and nothing else. Letters that only look like others are letters, and
+/// letters without a glyph are not.
 fn is_plain(c: char) -> bool {
-    c == ' ' || c.is_ascii_graphic() || (!c.is_ascii() && c.is_alphanumeric())
+    c == ' ' || c.is_ascii_graphic() || (!c.is_ascii() && c.is_alphanumeric() && !is_invisible(c))
 }
 
 #[cfg(test)]
@@ -109,11 +111,21 @@ mod tests {
             ("a\u{202e}b\u{200b}c",         r"a\u{202e}b\u{200b}c"),
             ("a\u{2028}b\u{7f}d",           r"a\u{2028}b\u{7f}d"),
             ("<!-- hidden --> é",           "<!-- hidden --> é"),
+            ("a\u{3164}\u{115f}b",          r"a\u{3164}\u{115f}b"),
+            ("\u{1160}c\u{ffa0}\u{13441}", r"\u{1160}c\u{ffa0}\u{13441}"),
         ];
         for (text, shown) in cases {
             assert_eq!(one_line(text), shown, "{text:?}");
         }
         assert_eq!(cell(&"x".repeat(100)).chars().count(), CELL);
+    }
+
+    #[test]
+    fn no_invisible_character_is_shown_as_it_is() {
+        for c in ('\0'..=char::MAX).filter(|c| is_invisible(*c)) {
+            assert!(!is_plain(c), "U+{:04X} in a line", u32::from(c));
+            assert!(!crate::print::line(&c.to_string()).contains(c), "U+{:04X} in a message", u32::from(c));
+        }
     }
 
     #[test]

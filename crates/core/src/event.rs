@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ringfence_egress::Evidence;
-use ringfence_policy::{Refusal, Risk, SafetyClass, ToolName};
+use ringfence_policy::{Code, Refusal, Risk, SafetyClass, ToolName};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
@@ -82,6 +82,23 @@ impl Record {
     /// Returns how the call ended.
     pub const fn outcome(&self) -> &Outcome {
         &self.outcome
+    }
+
+    /// Returns the code under which the call counts as refused: that of a refusal before the tool ran, or of what the fence refused
+    /// the tool before it failed. A tool that did what was asked although it was refused something counts as done.
+    pub fn refusal_code(&self) -> Option<Code> {
+        match &self.outcome {
+            Outcome::Failed(failure) if failure.code.is_reach_refusal() => Some(failure.code),
+            // A program in a sandbox knows no codes: it fails in its own words after it was refused a host.
+            Outcome::Failed(failure) if failure.code == Code::ExecutionFailed => self.touched.first_refusal,
+            Outcome::Done(_) | Outcome::Failed(_) => None,
+            Outcome::Refused(refusal) => Some(refusal.code),
+        }
+    }
+
+    /// Returns how long the call waited for people; nothing where nobody was asked.
+    pub const fn waited(&self) -> Option<Duration> {
+        self.stages.waited()
     }
 
     /// Returns the arguments the call ended with.
@@ -166,6 +183,9 @@ impl Record {
             Outcome::Refused(_) => "refused",
         };
         map.serialize_entry("outcome", outcome)?;
+        if let (Outcome::Failed(_), Some(code)) = (&self.outcome, self.refusal_code()) {
+            map.serialize_entry("refused", code.as_str())?;
+        }
         map.serialize_entry("arguments", &*self.arguments)?;
         if let Some(result) = result {
             map.serialize_entry("result", result)?;

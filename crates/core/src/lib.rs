@@ -99,12 +99,13 @@ pub use pin::{Change, PinError, PinStatus, Pins, compare_definitions};
 pub use pipeline::{CleanOutput, Quarantine, RawOutput, Registered, Review, scan_declaration};
 pub use port::{
     Approval, ApprovalError, ApprovalRequest, ApprovalStore, Approver, ApproverEntry, ApproverName,
-    ApproverNameError, ApproverToken, Claim, Clock, Confinement, Decided, Environment, Fence, FiledRequest,
-    IdempotencyStore, KeyClaim, KeyEntry, KeyFilter, KeyFinding, KeyName, KeyState, Launch, Launcher,
-    MAX_IDEMPOTENCY_KEY, ManualClock, MemoryApprovals, MemoryApprover, MemoryIdempotency, MemoryStore,
-    Notice, PersonDecision, Principal, ProcessOutput, Proof, RequestFilter, RequestState, Role, RoleError,
-    RunCount, Secret, SecretError, SecretSource, Settled, Settlement, Standing, Store, StoreApprover,
-    StoreError, SystemClock, TokenHash, Verdict, WaitingCall, Word, notice_pause,
+    ApproverNameError, ApproverToken, Claim, Clock, Confinement, DamagedRequest, Decided, Environment, Fence,
+    FiledRequest, IdempotencyStore, KeyClaim, KeyEntry, KeyFilter, KeyFinding, KeyName, KeyState, Launch,
+    Launcher, ListedRequests, MAX_IDEMPOTENCY_KEY, ManualClock, MemoryApprovals, MemoryApprover,
+    MemoryIdempotency, MemoryStore, Notice, PersonDecision, Principal, ProcessOutput, Proof, RequestFilter,
+    RequestState, Role, RoleError, RunCount, Secret, SecretError, SecretSource, Settled, Settlement,
+    Standing, Store, StoreApprover, StoreError, SystemClock, TokenHash, Verdict, WaitingCall, Word,
+    notice_pause,
 };
 pub use registry::{Incoming, OnGaps, RegistrationError, Registry, RegistryBuilder};
 pub use ringfence_egress as egress;

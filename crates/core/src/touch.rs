@@ -33,6 +33,8 @@ pub(crate) struct Touched {
     pub(crate) listed: Vec<Touch>,
     /// How often something was touched after the list was full.
     pub(crate) left_out: u64,
+    /// The code of the first refusal, listed or not.
+    pub(crate) first_refusal: Option<Code>,
 }
 
 /// What a call touches while it runs. Clones share it.
@@ -79,6 +81,7 @@ impl Touches {
     fn keep(&self, surface: &'static str, what: &str, refused: Option<Code>, granted: bool) {
         let what = short(what);
         let mut touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        touched.first_refusal = touched.first_refusal.or(refused.filter(|code| code.is_reach_refusal()));
         let same = |touch: &Touch| {
             touch.surface == surface
                 && touch.what == what

@@ -124,6 +124,19 @@ impl Code {
         }
     }
 
+    /// Tells whether the code says that a tool reached for something outside its grant: a host, a path, a program, a secret or a
+    /// variable. Such a call counts as refused, even where the tool was running when it was.
+    pub const fn is_reach_refusal(self) -> bool {
+        matches!(
+            self,
+            Self::BinaryNotAllowed
+                | Self::EnvironmentNotDeclared
+                | Self::HostNotAllowed
+                | Self::PathNotReachable
+                | Self::SecretNotDeclared
+        )
+    }
+
     /// Returns what the code means, in one sentence.
     pub const fn meaning(self) -> &'static str {
         match self {

@@ -4,14 +4,16 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 
 use crate::expand::expand_path;
 use crate::visited::visited;
 use crate::{
-    EntryGap, Host, HostError, HostName, ServerEntry, ServerName, TOOLBOX, Table, ToolName, Variables,
+    EntryGap, Host, HostError, HostName, ServerEntry, ServerName, Span, TOOLBOX, Table, ToolName, Variables,
 };
 
 /// Where agents connect.
@@ -29,11 +31,33 @@ pub struct GatewayEntry {
     /// Whether the agent is offered a tool that tells what it may reach.
     #[serde(alias = "policyTool")]
     pub policy_tool: bool,
+    /// How many sessions one agent may have at the same time.
+    #[serde(alias = "sessionsPerAgent")]
+    pub sessions_per_agent: u32,
+    /// How long the output of a call with an idempotency key is kept for those who ask again.
+    #[serde(alias = "keepKeys")]
+    pub keep_keys: Span,
 }
+
+/// How many sessions one agent may have where the file does not say.
+const SESSIONS_PER_AGENT: u32 = 32;
+/// How many sessions one agent may have at most: those of the whole gateway.
+pub(crate) const MAX_SESSIONS_PER_AGENT: u32 = 256;
+/// How long outputs are kept for their keys where the file does not say: a week.
+const KEEP_KEYS: Duration = Duration::from_hours(7 * 24);
+/// The shortest and the longest time that outputs are kept for their keys.
+const KEEP_KEYS_RANGE: RangeInclusive<Duration> = Duration::from_hours(1)..=Duration::from_hours(366 * 24);
 
 impl Default for GatewayEntry {
     fn default() -> Self {
-        Self { listen: None, tls: None, hosts: Vec::new(), policy_tool: true }
+        Self {
+            listen: None,
+            tls: None,
+            hosts: Vec::new(),
+            policy_tool: true,
+            sessions_per_agent: SESSIONS_PER_AGENT,
+            keep_keys: Span::new(KEEP_KEYS),
+        }
     }
 }
 
@@ -45,7 +69,23 @@ impl GatewayEntry {
             tls.expand(Table::Gateway, variables, &mut gaps);
         }
         gaps.extend(open_without_tls(Table::Gateway, self.listen, self.tls.as_ref()));
+        gaps.extend(self.out_of_bounds());
         (gateway, gaps)
+    }
+
+    /// Returns what is wrong with its numbers.
+    fn out_of_bounds(&self) -> Vec<EntryGap> {
+        let mut gaps = Vec::new();
+        if !(1..=MAX_SESSIONS_PER_AGENT).contains(&self.sessions_per_agent) {
+            let message =
+                format!("{} sessions are too few or too many for one agent", self.sessions_per_agent);
+            gaps.push(EntryGap::new(Table::Gateway, "", "sessions_per_agent", message, "give 1 to 256"));
+        }
+        if !KEEP_KEYS_RANGE.contains(&self.keep_keys.duration()) {
+            let message = format!("keys cannot be kept for {}", self.keep_keys);
+            gaps.push(EntryGap::new(Table::Gateway, "", "keep_keys", message, "give `1h` to `8784h`"));
+        }
+        gaps
     }
 }
 

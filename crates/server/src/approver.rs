@@ -130,13 +130,10 @@ async fn ask_client(tie: &Arc<Tie>, request: &ApprovalRequest, agent: &str) -> V
 fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        let plain = character == '\n' || (character.is_ascii() && !character.is_ascii_control());
-        let mut buffer = [0; 4];
-        let alone = &*character.encode_utf8(&mut buffer);
-        if plain || (!character.is_ascii() && ringfence::text::clean(alone).text == alone) {
-            shown.push(character);
-        } else {
+        if ringfence::text::is_invisible(character) || character == '\t' {
             shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
         }
     }
     shown
@@ -171,6 +168,7 @@ mod tests {
             ("plain\n  text é 漢",              "plain\n  text é 漢"),
             ("DE\u{200b}89\u{202e}XYZ",        "DE\\u{200b}89\\u{202e}XYZ"),
             ("a\u{e0041}b\u{1b}[31m",          "a\\u{e0041}b\\u{1b}[31m"),
+            ("a\u{3164}\u{115f}\u{1160}\u{ffa0}b", "a\\u{3164}\\u{115f}\\u{1160}\\u{ffa0}b"),
             ("ghp_0123456789012345678901234567890123456", "ghp_0123456789012345678901234567890123456"),
         ];
         for (text, shown) in cases {

@@ -126,8 +126,8 @@ impl House {
                 matches!(filed.state, RequestState::Open | RequestState::Approved)
                     && filed.request.call.is_some()
             };
-            match store.requests(&RequestFilter::default()).await {
-                Ok(requests) if requests.iter().any(waits) => {
+            match store.list_requests(&RequestFilter::default()).await {
+                Ok(listed) if listed.requests.iter().any(waits) => {
                     let session = session.get_or_insert_with(|| self.session(&Agent::default()));
                     if let Err(error) = session.resume_calls().await {
                         tracing::warn!("calls that waited for people cannot be gone on with: {error}");

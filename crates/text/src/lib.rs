@@ -16,7 +16,7 @@ pub use clean::{
     Action, Cleaned, Cleaner, Finding, FindingKind, JsonFinding, WINDOW, clean, clean_json,
     replace_lone_surrogates,
 };
-pub use hidden::{HiddenKind, hidden_spans, may_hide};
+pub use hidden::{HiddenKind, hidden_spans, is_invisible, may_hide};
 pub use name::{Collision, Refused, collide, collisions, likeness, refused};
 pub use scan::{
     Definition, Family, MAX_DESCRIPTION, Scan, ScanFinding, Thresholds, Verdict, rule_patterns, scan,

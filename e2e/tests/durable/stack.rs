@@ -22,6 +22,16 @@ command = ["echo", "{word}"]
 input = { type = "object", properties = { word = { type = "string" } }, required = ["word"] }
 output = { type = "string" }
 capabilities = { process = { allowedBinaries = ["echo"] } }
+
+[[tool]]
+name = "pay"
+description = "Pay somebody"
+class = "financial"
+idempotency = { mode = "optional" }
+command = ["echo", "paid {word}"]
+input = { type = "object", properties = { word = { type = "string" } }, required = ["word"] }
+output = { type = "string" }
+capabilities = { process = { allowedBinaries = ["echo"] } }
 "#;
 
 const BEGIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
@@ -32,9 +42,29 @@ const CALL: &str =
 const WRONG: &str =
     r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"say","arguments":{"other":1}}}"#;
 
+/// Waits for a person.
+const PAY: &str =
+    r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"pay","arguments":{"word":"five"}}}"#;
+/// The pages, beside what the document of the API lists.
+const PAGES: [&str; 11] = [
+    "/approvals",
+    "/approvals/part",
+    "/activity",
+    "/runs/none",
+    "/tools",
+    "/policy",
+    "/idempotency",
+    "/audit",
+    "/health",
+    "/metrics",
+    "/healthz",
+];
+
 struct Gateway {
     child: Child,
     url: String,
+    /// Where the console is, without a slash at the end.
+    console: String,
 }
 
 impl Drop for Gateway {
@@ -71,11 +101,16 @@ impl Gateway {
                 let _nobody = sender.send(line);
             }
         });
-        let mut gateway = Self { child, url: String::new() };
-        while gateway.url.is_empty() {
+        let mut gateway = Self { child, url: String::new(), console: String::new() };
+        while gateway.url.is_empty() || gateway.console.is_empty() {
             let line = said.recv_timeout(Duration::from_secs(120)).expect("it does not say where it listens");
             if let Some((_, url)) = line.split_once("listening on ") {
                 gateway.url = url.trim().to_owned();
+            }
+            if let Some((_, link)) = line.split_once("console: ")
+                && let Some((place, _)) = link.split_once("/login")
+            {
+                gateway.console = place.to_owned();
             }
         }
         gateway
@@ -93,6 +128,61 @@ impl Gateway {
         let output = curl.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Asks the console with a token; returns the answer.
+    fn ask(&self, token: &str, path: &str, body: Option<&str>) -> String {
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "-m", "60", "-H", &format!("authorization: Bearer {token}")]);
+        if let Some(body) = body {
+            curl.args(["-H", "content-type: application/json", "-d", body]);
+        }
+        let output = curl.arg(format!("{}{path}", self.console)).output().unwrap();
+        assert!(output.status.success(), "{path}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Has a payment made that a person approves, changes their mind about, and approves again.
+    fn pay(&self, token: &str, session: &str) {
+        thread::scope(|scope| {
+            let paid = scope.spawn(|| self.post(PAY, Some(session)));
+            let id = loop {
+                let open = self.ask(token, "/api/v1/approvals?state=open", None);
+                let open: serde_json::Value = serde_json::from_str(&open).unwrap();
+                if let Some(id) = open["requests"][0]["id"].as_str() {
+                    break id.to_owned();
+                }
+                thread::sleep(Duration::from_millis(50));
+            };
+            self.ask(token, &format!("/api/v1/approvals/{id}"), None);
+            let path = format!("/api/v1/approvals/{id}/decision");
+            let decided = self.ask(token, &path, Some(r#"{"word":"approve"}"#));
+            assert!(decided.contains("\"approved\"") || decided.contains("\"taken\""), "{decided}");
+            let answer = paid.join().unwrap();
+            assert!(answer.contains("paid five"), "{answer}");
+            let late = self.ask(token, &path, Some(r#"{"word":"withdraw"}"#));
+            assert!(late.contains("can no longer be decided"), "{late}");
+        });
+    }
+
+    /// Asks for every page, and everything that the document of the API lists.
+    fn visit(&self, token: &str) {
+        let document = self.ask(token, "/api/v1/openapi.json", None);
+        let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+        let paths = document["paths"].as_object().unwrap();
+        assert!(paths.len() > 20, "{}", paths.len());
+        for (path, methods) in paths {
+            let path = path.replace("{index}", "1").replace("{id}", "none").replace("{run}", "none");
+            if methods.get("get").is_some() {
+                self.ask(token, &path, None);
+            }
+            if methods.get("post").is_some() {
+                self.ask(token, &path, Some("{}"));
+            }
+        }
+        for page in PAGES {
+            self.ask(token, page, None);
+        }
     }
 
     /// Returns the size of the threads' stacks and the most that was ever used of one, in bytes.
@@ -125,6 +215,14 @@ impl Gateway {
 }
 
 fn check(store: &str, folder: &Path, name: &str) {
+    fs::write(folder.join("ringfence.toml"), POLICY).unwrap();
+    let hired = Command::new(ringfence_e2e::ringfence())
+        .args(["approver", "add", "ada", "--role", "admin", "--store", store])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let hired = String::from_utf8_lossy(&hired.stdout).into_owned();
+    let token = hired.lines().next().unwrap_or_else(|| panic!("{name}: nobody was added")).trim();
     let gateway = Gateway::start(folder, store);
     let begun = gateway.post(BEGIN, None);
     let session = begun.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
@@ -135,6 +233,8 @@ fn check(store: &str, folder: &Path, name: &str) {
         assert!(answer.contains("hello"), "{name}: {answer}");
         assert!(gateway.post(WRONG, Some(session)).contains("INPUT_INVALID"), "{name}");
     }
+    gateway.pay(token, session);
+    gateway.visit(token);
     let (stack, most) = gateway.stacks();
     assert!(most > 0, "{name}: no stack was found");
     assert!(most <= stack / 2, "{name}: {most} of {stack} bytes of a stack were used");

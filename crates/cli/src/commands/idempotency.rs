@@ -9,6 +9,7 @@ use ringfence_store::Database;
 use serde_json::json;
 
 use crate::error::{CommandError, Exit};
+use crate::list_limit::{COUNTED, report_cut};
 use crate::shown::{cell, json_line, one_line};
 use crate::store::{Opening, StoreArgs, runtime};
 use crate::table::table;
@@ -42,8 +43,8 @@ enum IdempotencyCommand {
         #[arg(long)]
         key: Option<String>,
         /// How many at most
-        #[arg(long, short = 'n', default_value_t = 100)]
-        most: usize,
+        #[arg(long, short = 'n', alias = "most", value_name = "COUNT", default_value_t = 100)]
+        limit: usize,
         /// Print one JSON object for each key, with its arguments
         #[arg(long)]
         json: bool,
@@ -118,10 +119,16 @@ pub(crate) fn run(args: &IdempotencyArgs, out: &mut dyn Write) -> Result<Exit, C
     let store = args.store.name();
     runtime()?.block_on(async {
         match &args.command {
-            IdempotencyCommand::List { state, key, most, json } => {
+            IdempotencyCommand::List { state, key, limit, json } => {
                 let store = store.open(Opening::Read).await?;
-                let filter = KeyFilter { state: state.map(KeyState::from), key: key.clone(), most: *most };
-                list(&store.keys(&filter).await?, *json, out)
+                let filter = |most| KeyFilter { state: state.map(KeyState::from), key: key.clone(), most };
+                let keys = store.keys(&filter(*limit)).await?;
+                let exit = list(&keys, *json, out)?;
+                if *limit > 0 && keys.len() >= *limit {
+                    let counted = store.keys(&filter((*limit).max(COUNTED).saturating_add(1))).await?;
+                    report_cut(keys.len(), counted.len());
+                }
+                Ok(exit)
             }
             IdempotencyCommand::Settle(args) => settle(args, &*store.open(Opening::Change).await?, out).await,
         }

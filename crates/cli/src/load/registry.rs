@@ -48,7 +48,9 @@ impl Loaded {
             None => backends,
         };
         let tools = self.tools()?;
-        let mut builder = Registry::builder().personality(self.personality).backends(backends);
+        let keep = self.gateway.keep_keys.duration();
+        let mut builder =
+            Registry::builder().personality(self.personality).backends(backends).keep_keys(keep);
         builder = builder.manifest(held.in_force);
         if let Some(pins) = held.pins {
             builder = builder.pins(pins);

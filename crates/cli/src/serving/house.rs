@@ -26,6 +26,8 @@ pub(crate) struct Makings {
     pub(crate) containers: Option<Arc<dyn Launcher>>,
     pub(crate) pins: Option<Pins>,
     pub(crate) in_force: InForce,
+    /// How long outputs are kept for their idempotency keys.
+    pub(crate) keep_keys: Duration,
     pub(crate) launcher: Option<Arc<SandboxLauncher>>,
     pub(crate) store: Option<Arc<dyn Database>>,
     /// What counts the calls.
@@ -53,6 +55,7 @@ impl Makings {
             .personality(self.personality.clone())
             .backends(backends)
             .deadline(DEADLINE)
+            .keep_keys(self.keep_keys)
             .manifest(self.in_force.clone())
             .observer(Arc::clone(&self.live) as _)
             .approver(approver);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ringfence::SandboxLauncher;
 use ringfence::policy::{AgentEntry, GatewayEntry};
 use ringfence_server::console::Live;
-use ringfence_server::http::{AgentToken, Edge, EdgeConfig, TlsFiles, new_token, token_hash};
+use ringfence_server::http::{AgentToken, Edge, EdgeConfig, EdgeLimits, TlsFiles, new_token, token_hash};
 use ringfence_server::{Agent, Door, House, HouseOptions, ServerSpec};
 use ringfence_store::{Database, KeepRaw};
 use tokio_util::sync::CancellationToken;
@@ -101,6 +101,7 @@ pub(crate) async fn open(
     let (tools, containers) =
         if plan.toolbox { (loaded.tools()?, loaded.containers()?) } else { (Vec::new(), None) };
     let makings = Arc::new(Makings {
+        keep_keys: loaded.gateway.keep_keys.duration(),
         pins: if plan.toolbox { plan.held.pins } else { None },
         in_force: plan.held.in_force,
         personality: loaded.personality,
@@ -186,7 +187,10 @@ impl Listening {
             anonymous: self.anonymous,
             hosts: self.gateway.hosts.iter().map(ToString::to_string).collect(),
             tls,
-            ..EdgeConfig::default()
+            limits: EdgeLimits {
+                sessions_per_agent: usize::try_from(self.gateway.sessions_per_agent).unwrap_or(usize::MAX),
+                ..EdgeLimits::default()
+            },
         };
         let secure = config.tls.is_some();
         let door: Arc<dyn Door> = Arc::new(Arc::clone(&opened.house));

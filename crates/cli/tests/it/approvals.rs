@@ -557,3 +557,73 @@ fn what_a_model_wrote_cannot_look_like_anything_else() {
     let whole: serde_json::Value = serde_json::from_str(json.rsplit_once("exit").unwrap().0).unwrap();
     assert_eq!(whole["request"]["arguments"]["to"], hostile);
 }
+
+#[test]
+fn an_approval_is_withdrawn_before_a_call_uses_it() {
+    let office = Office::new();
+    office.hire("ada");
+    let pay = ["call", "--run", "r1", "pay", PAY];
+    office.ringfence(&pay);
+    let id = office.request();
+    office.decide("ada", &["approve"]);
+    let withdraw = ["approvals", "withdraw", &id, "--reason", "wrong account", "--token-file", "ada.token"];
+    insta::assert_snapshot!(office.ringfence(&withdraw), @"
+    withdrawn by ada: [ID], a call of `pay`; 1 must agree
+    exit 0
+    ");
+    assert!(office.ringfence(&pay).contains("APPROVAL_REQUIRED"));
+    assert_eq!(office.ledger(), "");
+    insta::assert_snapshot!(office.ringfence(&withdraw), @"
+    error: `ada` has not approved this request
+    exit 2
+    ");
+    let audit = office.raw(&["audit", "search", "--kind", "approval"]);
+    assert!(audit.contains(r#""step":"withdrawn""#) && audit.contains("wrong account"), "{audit}");
+}
+
+#[test]
+fn what_is_shown_is_what_runs() {
+    let office = Office::new();
+    office.hire("ada");
+    let call = |amount: &str| {
+        let arguments = format!(r#"{{"to": "a\u3164\u115f\u1160\uffa0b", "amount": {amount}}}"#);
+        office.ringfence(&["call", "--run", "r1", "pay", &arguments])
+    };
+    call("1");
+    let id = office.request();
+    for shown in [
+        office.raw(&["approvals", "show", &id]),
+        office.raw(&["approvals", "list"]),
+        office.raw(&["audit", "tail"]),
+        office.raw(&["explain", "0"]),
+    ] {
+        assert!(!shown.contains(['\u{3164}', '\u{115f}', '\u{1160}', '\u{ffa0}']), "{shown}");
+    }
+    assert!(office.raw(&["approvals", "show", &id]).contains(r"a\u3164\u115f\u1160\uffa0b"));
+    office.decide("ada", &["approve"]);
+    // The same number, and not what was shown: another request.
+    assert!(call("1.0").contains("APPROVAL_REQUIRED"));
+    assert!(call("1e0").contains("APPROVAL_REQUIRED"));
+    assert_eq!(office.ledger(), "");
+    assert!(call("1").contains("paid 1"));
+}
+
+#[test]
+fn a_damaged_request_is_named_and_a_cut_list_says_so() {
+    let office = Office::new();
+    for amount in 1..=4 {
+        let arguments = format!(r#"{{"to": "ada", "amount": {amount}}}"#);
+        office.ringfence(&["call", "--run", "r1", "pay", &arguments]);
+    }
+    let cut = office.ringfence(&["approvals", "list", "--limit", "3"]);
+    assert!(cut.contains("showing 3 of 4: use --limit"), "{cut}");
+    assert!(!office.ringfence(&["approvals", "list"]).contains("showing"));
+    let tail = office.ringfence(&["audit", "tail", "-n", "2"]);
+    assert!(tail.contains("showing 2 of "), "{tail}");
+    let store = rusqlite::Connection::open(office.bench.path().join("office.db")).unwrap();
+    store.execute_batch("UPDATE request SET body = '{' WHERE ordinal = 2").unwrap();
+    drop(store);
+    let list = office.ringfence(&["approvals", "list"]);
+    assert_eq!(list.matches("  open   pay").count(), 3, "{list}");
+    assert!(list.contains("cannot be read") && list.contains("exit 4"), "{list}");
+}

@@ -66,6 +66,7 @@ fn obeyed(bytes: &[u8]) -> Vec<char> {
     let is_obeyed = |c: &char| {
         (c.is_control() && !matches!(c, '\n' | '\t'))
             || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(c, '\u{115f}' | '\u{1160}' | '\u{200b}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')
     };
     text.chars().filter(is_obeyed).collect()
 }

@@ -36,14 +36,16 @@ impl<'a> Columns<'a> {
         let head: Head<'a> = serde_json::from_slice(record).ok()?;
         let code = match &*head.kind.0 {
             "call" if head.outcome? != Text(Cow::Borrowed("done")) => {
-                Some(head.result?.refusal.unwrap_or(Text(Cow::Borrowed("EXECUTION_FAILED"))))
+                // What the fence refused a tool before it failed goes before the code that it failed with.
+                let result = head.result?;
+                Some(head.refused.or(result.refusal).unwrap_or(Text(Cow::Borrowed("EXECUTION_FAILED"))))
             }
             "connection" if head.verdict? == Text(Cow::Borrowed("refused")) => Some(head.code?),
             _ => None,
         };
         let step = head.step.as_ref().map(|step| &*step.0);
         let (class, host, principal) = match (&*head.kind.0, step) {
-            ("approval", Some("agreed" | "changed" | "refused")) | ("settlement", _) => {
+            ("approval", Some("agreed" | "changed" | "refused" | "withdrawn")) | ("settlement", _) => {
                 (None, None, head.by.and_then(By::one))
             }
             ("approver", _) => (None, None, head.name),
@@ -117,6 +119,8 @@ struct Head<'a> {
     outcome: Option<Text<'a>>,
     #[serde(borrow)]
     result: Option<Envelope<'a>>,
+    #[serde(borrow)]
+    refused: Option<Text<'a>>,
     #[serde(borrow)]
     verdict: Option<Text<'a>>,
     #[serde(borrow)]

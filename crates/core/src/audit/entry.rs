@@ -222,7 +222,7 @@ fn call(record: &Record, raw: Option<&Value>) -> Result<AuditLine, serde_json::E
     Ok(AuditLine {
         run: Some(Arc::clone(&record.run)),
         tool: Some(Arc::clone(&record.tool)),
-        code: record.outcome().code(),
+        code: record.refusal_code().or(record.outcome().code()),
         class: record.class,
         principal: Some(Arc::clone(&record.proposer)),
         raw,

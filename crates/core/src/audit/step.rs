@@ -42,7 +42,7 @@ impl ApprovalStep {
     /// Returns the one person who said something, where the step is that.
     pub(super) fn person(&self) -> Option<&str> {
         match (self.step, self.by.as_slice()) {
-            ("agreed" | "changed" | "refused", [by]) => Some(by),
+            ("agreed" | "changed" | "refused" | "withdrawn", [by]) => Some(by),
             _ => None,
         }
     }

@@ -78,6 +78,12 @@ impl Stages {
         Self { started, current: Stage::Lookup, since: started, taken: [None; Stage::ALL.len()] }
     }
 
+    /// Returns how long the call waited for people, where any were asked.
+    pub(crate) const fn waited(&self) -> Option<Duration> {
+        let [_lookup, _schema, _arguments, approval, ..] = self.taken;
+        approval
+    }
+
     /// Goes on to a stage before anybody is asked, without asking for the time where it goes on from another such.
     pub(super) fn judge(&mut self, stage: Stage) {
         match self.current {

@@ -11,9 +11,9 @@ mod store;
 
 pub use approval::{
     ApprovalError, ApprovalRequest, ApprovalStore, ApproverEntry, ApproverName, ApproverNameError,
-    ApproverToken, Decided, FiledRequest, MemoryApprovals, Notice, PersonDecision, Principal, Proof,
-    RequestFilter, RequestState, Role, RoleError, RunCount, Standing, StoreApprover, TokenHash, WaitingCall,
-    Word, notice_pause,
+    ApproverToken, DamagedRequest, Decided, FiledRequest, ListedRequests, MemoryApprovals, Notice,
+    PersonDecision, Principal, Proof, RequestFilter, RequestState, Role, RoleError, RunCount, Standing,
+    StoreApprover, TokenHash, WaitingCall, Word, notice_pause,
 };
 pub use approver::{Approval, Approver, MemoryApprover, Verdict};
 pub use clock::{Clock, ManualClock, SystemClock};

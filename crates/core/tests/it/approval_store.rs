@@ -91,6 +91,56 @@ async fn a_call_that_does_not_wait_runs_when_it_comes_again() {
     );
 }
 
+#[tokio::test]
+async fn an_approval_of_one_is_none_of_one_point_zero() {
+    let office = Office::open().await;
+    let approver = StoreApprover::new(Arc::clone(&office.approvals) as Arc<_>).wait(Duration::ZERO);
+    let pay = tool("pay")
+        .description("Pays")
+        .class(SafetyClass::Financial)
+        .input_schema(json!({"type": "object"}))
+        .output_schema(json!({"type": "string"}))
+        .run(|paid: Value, _| async move { Ok(json!(paid.to_string())) })
+        .unwrap();
+    let stage = Stage::of(Registry::builder().approver(Arc::new(approver))).with(pay);
+    for (shown, other) in [(json!({"amount": 1}), json!({"amount": 1.0})), (json!([100]), json!([100.0]))] {
+        let arguments = |value: &Value| json!({ "order": value });
+        assert_eq!(code(&stage.call("pay", arguments(&shown)).await), "APPROVAL_REQUIRED");
+        let filed = office.open_request().await;
+        assert_eq!(*filed.request.arguments, arguments(&shown));
+        office.decide(&office.ada, Word::Approve).await.unwrap();
+        let report = stage.call("pay", arguments(&other)).await;
+        assert_eq!(code(&report), "APPROVAL_REQUIRED", "{other} was not shown");
+        office.decide(&office.ada, Word::Deny).await.unwrap();
+        let report = stage.call("pay", arguments(&shown)).await;
+        assert_eq!(report.outcome.value(), Some(arguments(&shown).to_string().as_str()));
+    }
+}
+
+#[tokio::test]
+async fn a_withdrawn_approval_lets_nothing_run() {
+    let office = Office::open().await;
+    let stage = office.stage(SafetyClass::Financial, Duration::ZERO);
+    stage.call("echo", json!("pay 5")).await;
+    let filed = office.decide(&office.ada, Word::Approve).await.unwrap();
+    let withdraw = |who: &ApproverToken| PersonDecision {
+        id: filed.id.clone(),
+        by: Proof::Token(who.hash()),
+        word: Word::Withdraw,
+        changed: None,
+        reason: "wrong account".into(),
+    };
+    let nothing = office.approvals.decide(&withdraw(&office.grace)).await.unwrap_err();
+    assert_eq!(nothing.to_string(), "`grace` has not approved this request");
+    let open = office.approvals.decide(&withdraw(&office.ada)).await.unwrap();
+    assert_eq!((open.state, open.decided.len()), (RequestState::Open, 0));
+    assert_eq!(code(&stage.call("echo", json!("pay 5")).await), "APPROVAL_REQUIRED");
+    office.decide(&office.ada, Word::Approve).await.unwrap();
+    assert!(stage.call("echo", json!("pay 5")).await.outcome.is_done(), "the vote can be given again");
+    let late = office.approvals.decide(&withdraw(&office.ada)).await.unwrap_err();
+    assert_eq!(late, ApprovalError::NotOpen { state: RequestState::Taken });
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_for_two_people_and_the_audit_has_each_step() {
     let office = Office::open().await;
@@ -109,6 +159,26 @@ async fn a_call_waits_for_two_people_and_the_audit_has_each_step() {
         stage.audit.lines().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     let steps: Vec<_> = steps.iter().filter_map(|line| line["step"].as_str()).collect();
     assert_eq!(steps, ["asked", "approved"]);
+}
+
+#[tokio::test]
+async fn waiting_for_people_is_told_apart() {
+    let office = Office::open().await;
+    let stage = office.stage(SafetyClass::Financial, Duration::from_secs(10));
+    let people = async {
+        office.open_request().await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        office.decide(&office.ada, Word::Approve).await.unwrap();
+    };
+    let (report, ()) = tokio::join!(stage.call("echo", json!("x")), people);
+    assert!(report.outcome.is_done());
+    let record = stage.last();
+    let waited = record.waited().unwrap();
+    assert!(waited >= Duration::from_millis(300), "{waited:?}");
+    assert!(record.duration() - waited < Duration::from_millis(250), "{:?} {waited:?}", record.duration());
+    let free = Stage::of(Registry::builder()).with(echo_of(SafetyClass::Read));
+    free.call("echo", json!("x")).await;
+    assert_eq!(free.last().waited(), None);
 }
 
 #[tokio::test]

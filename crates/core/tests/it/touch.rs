@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ringfence::policy::{IdempotencyMode, SafetyClass, StorageScope};
-use ringfence::{Call, Context, MemoryApprover, Registry, SpawnOptions, Tool, ToolError, tool};
+use ringfence::{
+    AuditEntry, Call, Code, Context, MemoryApprover, Registry, SpawnOptions, Tool, ToolError, tool,
+};
 use serde_json::{Value, json};
 
 use crate::it::stage::{Stage, backends, code, echo, echo_of, personality};
@@ -185,4 +187,56 @@ async fn a_record_has_the_stages_that_were_reached_in_their_order() {
     assert_eq!(stages(&keyed), ["arguments", "grant", "claim", "run", "clean", "settle"]);
     keyed.make(Call::new("keyed", json!(1)).idempotency_key("one")).await;
     assert_eq!(stages(&keyed), ["arguments", "grant", "claim"]);
+}
+
+#[tokio::test]
+async fn a_tool_that_fails_after_the_fence_refused_it_counts_as_refused() {
+    let tool = |name: &'static str| {
+        tool(name)
+            .secrets(["API_KEY"])
+            .input_schema(json!({"type": "object"}))
+            .output_schema(json!(true))
+            .run(move |_: Value, context| async move {
+                let refused = context.secrets()?.get("FORBIDDEN").await.map(drop);
+                match name {
+                    // As a program does that knows no codes.
+                    "own_words" => Err(ToolError::new("exit 6")),
+                    "copes" => Ok(json!("done without it")),
+                    _ => Err(refused.unwrap_err().into()),
+                }
+            })
+            .unwrap()
+    };
+    let stage = Stage::of(
+        Registry::builder()
+            .personality(personality(json!({"secrets": ["API_KEY"]})))
+            .backends(backends(&Arc::default())),
+    );
+    let stage = stage.with(tool("passes_on")).with(tool("own_words")).with(tool("copes")).with(failing());
+    #[rustfmt::skip]
+    let cases = [
+        // tool        outcome    refused                           code of its line in the audit
+        ("passes_on",  "failed",  Some("SECRET_NOT_DECLARED"),      Some("SECRET_NOT_DECLARED")),
+        ("own_words",  "failed",  Some("SECRET_NOT_DECLARED"),      Some("SECRET_NOT_DECLARED")),
+        ("copes",      "done",    None,                             None),
+        ("fails",      "failed",  None,                             Some("EXECUTION_FAILED")),
+    ];
+    for (name, outcome, refused, code) in cases {
+        stage.call(name, json!({})).await;
+        let record = stage.last();
+        let written = serde_json::to_value(&record).unwrap();
+        assert_eq!(written["outcome"], outcome, "{name}");
+        assert_eq!(written.get("refused").and_then(Value::as_str), refused, "{name}");
+        assert_eq!(record.refusal_code().map(Code::as_str), refused, "{name}");
+        let line = AuditEntry::Call { record: &record, raw: None }.line().unwrap();
+        assert_eq!(line.code.map(Code::as_str), code, "{name}");
+    }
+}
+
+fn failing() -> impl ringfence::Tool {
+    tool("fails")
+        .input_schema(json!({"type": "object"}))
+        .output_schema(json!(true))
+        .run(|_: Value, _| async { Err::<Value, _>(ToolError::new("no")) })
+        .unwrap()
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ceiling;
 use super::tool::spelled;
-use crate::{AgentEntry, ConsoleEntry, ContainerEntry, GatewayEntry, NetworkCeiling, Notify, Private};
+use crate::{AgentEntry, ConsoleEntry, ContainerEntry, GatewayEntry, NetworkCeiling, Notify, Private, Span};
 
 /// What a manifest is made from beside tools and servers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -114,6 +114,12 @@ pub struct GatewayRecord {
     /// Whether agents are offered a tool that tells what they may reach.
     #[serde(skip_serializing_if = "is_true")]
     pub policy_tool: bool,
+    /// How many sessions one agent may have; absent = 32.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions_per_agent: Option<u32>,
+    /// How long the output of a call with an idempotency key is kept; absent = a week.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_keys: Option<Span>,
     /// Whether it speaks TLS.
     #[serde(skip_serializing_if = "is_false")]
     pub tls: bool,
@@ -127,10 +133,14 @@ impl Default for GatewayRecord {
 
 impl GatewayRecord {
     pub(super) fn new(gateway: &GatewayEntry) -> Self {
+        let usual = GatewayEntry::default();
+        let (sessions, keep) = (gateway.sessions_per_agent, gateway.keep_keys);
         Self {
             hosts: gateway.hosts.iter().map(ToString::to_string).collect(),
             listen: gateway.listen,
             policy_tool: gateway.policy_tool,
+            sessions_per_agent: (sessions != usual.sessions_per_agent).then_some(sessions),
+            keep_keys: (keep != usual.keep_keys).then_some(keep),
             tls: gateway.tls.is_some(),
         }
     }

@@ -6,6 +6,9 @@
 /// Signs beside letters and digits that are let through: the ones our own messages are written with.
 const OWN_SIGNS: [char; 4] = ['→', '…', '·', '–'];
 
+/// Letters without a glyph: the fillers of Hangul and two hieroglyphs. A test of the command checks that these are all.
+const BLANK_LETTERS: [char; 6] = ['\u{115f}', '\u{1160}', '\u{3164}', '\u{ffa0}', '\u{13441}', '\u{13442}'];
+
 /// Returns a text on one line, with everything that could drive a terminal, hide or turn the direction of writing spelled out.
 ///
 /// # Examples
@@ -24,7 +27,10 @@ pub fn plain(text: &str) -> String {
 }
 
 fn is_plain(c: char) -> bool {
-    c == ' ' || c.is_ascii_graphic() || (!c.is_ascii() && c.is_alphanumeric()) || OWN_SIGNS.contains(&c)
+    c == ' '
+        || c.is_ascii_graphic()
+        || (!c.is_ascii() && c.is_alphanumeric() && !BLANK_LETTERS.contains(&c))
+        || OWN_SIGNS.contains(&c)
 }
 
 /// Escapes in the text of JSON what [`plain`] would spell out; it stays the same value.

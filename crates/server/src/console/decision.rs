@@ -16,7 +16,7 @@ const REASON: usize = 4000;
 /// What a person says about a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Say {
-    /// Agree, refuse, or agree to other arguments.
+    /// Agree, refuse, agree to other arguments, or withdraw an approval.
     pub(crate) word: Word,
     /// Why.
     pub(crate) reason: String,
@@ -43,7 +43,7 @@ pub(crate) async fn decide(
     let changed = match (say.word, say.arguments) {
         (Word::Change, Some(arguments)) => Some(changed(&filed, &arguments)?),
         (Word::Change, None) => return Err(Fault::input("the other arguments are missing")),
-        (Word::Approve | Word::Deny, _) => None,
+        (Word::Approve | Word::Deny | Word::Withdraw, _) => None,
     };
     let by = Proof::Named(caller.principal.name.clone());
     let decision = PersonDecision { id: filed.id, by, word: say.word, changed, reason };
@@ -71,6 +71,7 @@ pub(crate) fn word(text: &str) -> Result<Word, Fault> {
         "approve" => Ok(Word::Approve),
         "change" => Ok(Word::Change),
         "deny" => Ok(Word::Deny),
-        _ => Err(Fault::input("the word is `approve`, `change` or `deny`")),
+        "withdraw" => Ok(Word::Withdraw),
+        _ => Err(Fault::input("the word is `approve`, `change`, `deny` or `withdraw`")),
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct Front {
     pub(crate) access: Arc<Access>,
     pub(crate) cookies: Cookies,
     pub(crate) guard: Guard,
-    /// How often somebody may try to log in.
+    /// How often somebody may fail to log in.
     pub(crate) logins: Rate<IpAddr>,
     /// Whose checkpoints are believed.
     pub(crate) trust: Option<TrustedLog>,
@@ -124,7 +124,7 @@ impl Front {
         }
         let filter =
             RequestFilter { state: Some(RequestState::Open), most: MOST_WAITING, ..RequestFilter::default() };
-        let count = self.store.approvals.requests(&filter).await.map_or(0, |open| open.len());
+        let count = self.store.approvals.list_requests(&filter).await.map_or(0, |open| open.requests.len());
         *self.counted.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), count));
         count
     }

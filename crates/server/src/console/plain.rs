@@ -41,20 +41,8 @@ fn is_plain(character: char) -> bool {
 }
 
 /// Says whether a character cannot be seen, or changes how others are seen.
-pub(crate) fn is_hidden(character: char) -> bool {
-    if character.is_ascii() {
-        return character.is_ascii_control();
-    }
-    // Of these each is blank, or looks like an ordinary space, or begins a text where cleaning lets it stand.
-    if matches!(character,
-        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
-        | '\u{feff}' | '\u{fffc}' | '\u{16fe4}' | '\u{1d159}' | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..)
-    {
-        return true;
-    }
-    let mut buffer = [0; 4];
-    let alone = &*character.encode_utf8(&mut buffer);
-    ringfence::text::clean(alone).text != alone
+pub(crate) const fn is_hidden(character: char) -> bool {
+    ringfence::text::is_invisible(character)
 }
 
 #[cfg(test)]
@@ -71,6 +59,8 @@ mod tests {
             ("DE\u{200b}89\u{202e}XYZ",           "DE⟦U+200B⟧89⟦U+202E⟧XYZ"),
             ("a\u{e0041}\u{1b}[31m\r\u{0}",       "a⟦U+E0041⟧⟦U+001B⟧[31m⟦U+000D⟧⟦U+0000⟧"),
             ("A\u{feff}1\u{a0}2\u{3000}3\u{e000}",  "A⟦U+FEFF⟧1⟦U+00A0⟧2⟦U+3000⟧3⟦U+E000⟧"),
+            ("a\u{3164}b\u{115f}\u{1160}c\u{ffa0}",  "a⟦U+3164⟧b⟦U+115F⟧⟦U+1160⟧c⟦U+FFA0⟧"),
+            ("x\u{2800}y\u{fe0f}z\u{13441}",       "x⟦U+2800⟧y⟦U+FE0F⟧z⟦U+13441⟧"),
             ("",                                  ""),
         ];
         for (text, expected) in cases {

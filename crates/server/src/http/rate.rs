@@ -30,11 +30,6 @@ impl<K: Copy + Eq + Hash> Rate<K> {
         self.take_at(who, count, Instant::now())
     }
 
-    /// Says how long somebody has to wait for the next; nothing where it need not.
-    pub(crate) fn wait(&self, who: K) -> Option<Duration> {
-        self.take(who, 0).err()
-    }
-
     fn take_at(&self, who: K, count: u32, now: Instant) -> Result<(), Duration> {
         let mut buckets = self.buckets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if buckets.len() >= MOST && !buckets.contains_key(&who) {

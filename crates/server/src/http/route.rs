@@ -118,12 +118,7 @@ fn caller(front: &Front, parts: &Parts, peer: IpAddr) -> Result<Caller, Reply> {
     }
     let peer = peer_key(peer);
     let too_often = |wait| later(plain(StatusCode::TOO_MANY_REQUESTS, "too many attempts"), wait);
-    // On loopback everybody comes from one address, so there a program that guesses must not keep the others out.
-    if !peer.is_loopback()
-        && let Some(wait) = front.failures.wait(peer)
-    {
-        return Err(too_often(wait));
-    }
+    // The token comes first: whoever guesses behind the same address must not keep those out who have one.
     let mut shown = parts.headers.get_all(AUTHORIZATION).iter();
     let shown = match (shown.next(), shown.next()) {
         (Some(one), None) => one.to_str().ok().and_then(bearer),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ringfence::policy::Decision;
-use ringfence::{ApprovalStore as _, RequestState, Standing};
+use ringfence::{ApprovalStore as _, DamagedRequest, RequestState, Standing};
 use serde_json::json;
 
 use crate::it::console::{AGENT, FOUL, Scene, assert_is_text, client, request, token};
@@ -127,7 +127,7 @@ async fn what_cannot_be_agreed_to_is_refused_and_nothing_is_decided() {
         ("change",    large.as_str(),         "larger than 4194304 bytes"),
         ("change",    "{\"a\":1}",            "these are the arguments that the call has"),
         ("deny",      "",                     "a refusal needs a reason"),
-        ("agree",     "",                     "the word is `approve`, `change` or `deny`"),
+        ("agree",     "",                     "the word is `approve`, `change`, `deny` or `withdraw`"),
     ];
     for (word, arguments, says) in cases {
         let reply = ada.post_form(&decide(&filed.id), &[("word", word), ("arguments", arguments)]).await;
@@ -298,4 +298,68 @@ async fn the_api_serves_the_same() {
 
 fn decide(id: &str) -> String {
     format!("/approvals/{id}/decide")
+}
+
+#[tokio::test]
+async fn an_approval_is_withdrawn_before_it_is_used() {
+    let scene = Scene::new().await;
+    let (ada, bob) = (scene.login("ada").await, scene.login("bob").await);
+    let filed = scene.file(&request("pay", json!({ "amount": 5 }), Decision::Ask), HOUR).await;
+    let path = format!("/approvals/{}", filed.id);
+    assert!(!ada.page(&path).await.contains("Withdraw my approval"), "there is nothing to withdraw");
+    ada.post_form(&decide(&filed.id), &[("word", "approve")]).await;
+    assert!(ada.page(&path).await.contains("Withdraw my approval"));
+    assert!(!bob.page(&path).await.contains("Withdraw my approval"), "it is not his");
+    assert_eq!(bob.post_form(&decide(&filed.id), &[("word", "withdraw")]).await.status, 409);
+    assert_eq!(
+        ada.post_form(&decide(&filed.id), &[("word", "withdraw"), ("reason", "oops")]).await.status,
+        303
+    );
+    assert!(matches!(scene.approvals.take(&filed.id).await.unwrap(), Standing::Open));
+
+    let api = format!("/api/v1/approvals/{}/decision", filed.id);
+    assert_eq!(ada.post_json(&api, &json!({ "word": "approve" })).await.status, 200);
+    let reply = ada.post_json(&api, &json!({ "word": "withdraw" })).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let open: serde_json::Value = serde_json::from_str(&reply.body).unwrap();
+    assert_eq!((&open["state"], &open["said"]), (&json!("open"), &json!([])));
+    ada.post_json(&api, &json!({ "word": "approve" })).await;
+    assert!(matches!(scene.approvals.take(&filed.id).await.unwrap(), Standing::Approved(_)));
+    assert_eq!(ada.post_json(&api, &json!({ "word": "withdraw" })).await.status, 409, "it was used");
+    assert!(!ada.page(&path).await.contains("Withdraw my approval"));
+}
+
+#[tokio::test]
+async fn a_damaged_request_is_named_and_the_others_are_shown() {
+    let scene = Scene::new().await;
+    let filed = scene.file(&request("pay", json!({ "amount": 5 }), Decision::Ask), HOUR).await;
+    let damaged = DamagedRequest { id: "beefbeefbeef".to_owned(), why: format!("no JSON {FOUL}") };
+    *scene.all_approvals.damaged.lock().unwrap() = vec![damaged];
+    let ada = scene.login("ada").await;
+    let page = ada.page("/approvals").await;
+    assert!(page.contains("1 request cannot be read") && page.contains("beefbeefbeef"), "{page}");
+    assert!(page.contains(&format!("href=\"/approvals/{}\"", filed.id)), "{page}");
+    assert!(page.contains("data-waiting=\"1\""), "those that can be read are counted: {page}");
+    assert_is_text(&page);
+    let list = ada.json("/api/v1/approvals").await;
+    assert_eq!(list["requests"][0]["id"], filed.id.as_str());
+    assert_eq!(list["damaged"][0]["id"], "beefbeefbeef");
+    assert_eq!(ada.page(&format!("/approvals/{}", filed.id)).await.matches("value=\"approve\"").count(), 1);
+    assert_eq!(ada.json("/api/v1/health").await["queues"]["approvals_open"], 1);
+}
+
+#[tokio::test]
+async fn blank_letters_are_seen_by_whoever_decides() {
+    let scene = Scene::new().await;
+    let blank = "a\u{3164}b\u{115f}\u{1160}c\u{ffa0}";
+    let filed = scene.file(&request("pay", json!({ "to": blank, "n": 1.0 }), Decision::Ask), HOUR).await;
+    let ada = scene.login("ada").await;
+    let page = ada.page(&format!("/approvals/{}", filed.id)).await;
+    let api = ada.get(&format!("/api/v1/approvals/{}", filed.id)).await.body;
+    for shown in [&page, &api] {
+        assert!(!shown.contains(['\u{3164}', '\u{115f}', '\u{1160}', '\u{ffa0}']), "{shown}");
+        assert!(shown.contains("a\\u3164b\\u115f\\u1160c\\uffa0") && shown.contains("1.0"), "{shown}");
+    }
+    let same: serde_json::Value = serde_json::from_str(&api).unwrap();
+    assert_eq!(same["arguments"]["to"], blank);
 }

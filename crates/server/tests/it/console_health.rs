@@ -74,6 +74,7 @@ async fn metrics_are_for_whoever_shows_a_token() {
         "ringfence_refusals_total{code=\"TOOL_UNKNOWN\"} 1",
         "ringfence_call_duration_seconds_bucket{class=\"unknown\",le=\"+Inf\"} 1",
         "ringfence_call_duration_seconds_count{class=\"unknown\"} 1",
+        "ringfence_approval_wait_seconds_count{class=\"unknown\"} 0",
         "ringfence_approvals_open 0",
         "ringfence_audit_entries 0",
     ] {

@@ -10,8 +10,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use ringfence::{
     Approval, ApprovalError, ApprovalRequest, ApprovalStore, ApproverEntry, ApproverName, AuditEntry,
-    FiledRequest, Notice, PersonDecision, Principal, Proof, RequestFilter, RequestState, Role, Standing,
-    StoreError, TokenHash, notice_pause,
+    FiledRequest, ListedRequests, Notice, PersonDecision, Principal, Proof, RequestFilter, RequestState,
+    Role, Standing, StoreError, TokenHash, notice_pause,
 };
 
 use super::PostgresStore;
@@ -25,6 +25,18 @@ use super::turn::{Turn, micros};
 
 /// Neither expired nor taken.
 const ALIVE: &str = "r.state <> 'taken' AND r.expires_us > (SELECT ringfence.moment_us())";
+
+/// The conditions of a [`RequestFilter`]: its state, run, limit and tool.
+const FILTERED: &str = "($1::text IS NULL OR $1 = CASE
+        WHEN r.state <> 'taken' AND r.expires_us <= (SELECT ringfence.moment_us()) THEN 'expired'
+        ELSE r.state END)
+    AND ($2::bytea IS NULL OR sha256(r.run) = sha256($2))
+    AND ($4::bytea IS NULL OR sha256(r.tool) = sha256($4)) ORDER BY r.ordinal DESC LIMIT $3";
+
+fn filtered(filter: &RequestFilter) -> (Option<&'static str>, Option<&[u8]>, Option<&[u8]>) {
+    let (run, tool) = (filter.run.as_deref(), filter.tool.as_deref());
+    (filter.state.map(RequestState::as_str), run.map(str::as_bytes), tool.map(str::as_bytes))
+}
 
 impl ApprovalStore for PostgresStore {
     fn file<'a>(
@@ -161,16 +173,24 @@ impl ApprovalStore for PostgresStore {
     ) -> BoxFuture<'a, Result<Vec<FiledRequest>, StoreError>> {
         async move {
             let read = |session: Arc<Session>| async move {
-                let state = filter.state.map(RequestState::as_str);
-                let run = filter.run.as_deref().map(str::as_bytes);
-                let tool = filter.tool.as_deref().map(str::as_bytes);
-                let conditions = "($1::text IS NULL OR $1 = CASE
-                        WHEN r.state <> 'taken' AND r.expires_us <= (SELECT ringfence.moment_us()) THEN 'expired'
-                        ELSE r.state END)
-                    AND ($2::bytea IS NULL OR sha256(r.run) = sha256($2))
-                    AND ($4::bytea IS NULL OR sha256(r.tool) = sha256($4)) ORDER BY r.ordinal DESC LIMIT $3";
+                let (state, run, tool) = filtered(filter);
                 let parameters: [Parameter<'_>; 4] = [&state, &run, &limit(filter.most), &tool];
-                request::select(&session, conditions, &parameters).await
+                request::select(&session, FILTERED, &parameters).await
+            };
+            Ok(self.readers().read(read).await?)
+        }
+        .boxed()
+    }
+
+    fn list_requests<'a>(
+        &'a self,
+        filter: &'a RequestFilter,
+    ) -> BoxFuture<'a, Result<ListedRequests, StoreError>> {
+        async move {
+            let read = |session: Arc<Session>| async move {
+                let (state, run, tool) = filtered(filter);
+                let parameters: [Parameter<'_>; 4] = [&state, &run, &limit(filter.most), &tool];
+                request::select_readable(&session, FILTERED, &parameters).await
             };
             Ok(self.readers().read(read).await?)
         }

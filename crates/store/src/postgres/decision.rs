@@ -50,6 +50,10 @@ pub(super) fn decided(
     by: &ApproverName,
     now: Duration,
 ) -> Result<(FiledRequest, Option<FiledRequest>), ApprovalError> {
+    if decision.word == Word::Withdraw {
+        filed.withdraw(by)?;
+        return Ok((filed, None));
+    }
     match filed.state {
         RequestState::Open => {}
         RequestState::Expired => return Err(ApprovalError::Expired),
@@ -69,7 +73,7 @@ pub(super) fn decided(
     };
     filed.decided.push(said.clone());
     match decision.word {
-        Word::Approve => {
+        Word::Approve | Word::Withdraw => {
             if filed.decided.len() >= filed.request.needed.approvals() {
                 filed.state = RequestState::Approved;
             }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use ringfence::{ApprovalRequest, FiledRequest, RequestState, StoreError};
+use ringfence::{ApprovalRequest, DamagedRequest, FiledRequest, ListedRequests, RequestState, StoreError};
 use tokio_postgres::Row;
 
 use super::audit::get;
@@ -26,6 +26,26 @@ pub(super) async fn select(
 ) -> Result<Vec<FiledRequest>, PostgresError> {
     let sql = format!("SELECT {COLUMNS} FROM ringfence.request AS r WHERE {conditions}");
     session.rows(sql, parameters).await?.iter().map(|row| read(session, row)).collect()
+}
+
+/// Reads requests that can be read, and names those that cannot.
+pub(super) async fn select_readable(
+    session: &Session,
+    conditions: &str,
+    parameters: &[Parameter<'_>],
+) -> Result<ListedRequests, PostgresError> {
+    let sql = format!("SELECT {COLUMNS} FROM ringfence.request AS r WHERE {conditions}");
+    let mut listed = ListedRequests::default();
+    for row in session.rows(sql, parameters).await? {
+        match read(session, &row) {
+            Ok(filed) => listed.requests.push(filed),
+            Err(error) => {
+                let id = get(session, &row, 0)?;
+                listed.damaged.push(DamagedRequest { id, why: error.to_string() });
+            }
+        }
+    }
+    Ok(listed)
 }
 
 /// Reads the request of this name.

@@ -7,11 +7,13 @@
 //! that is itself in question excuses nothing; so what is kept is kept again when the text is cleaned twice.
 
 mod context;
+mod invisible;
 mod kind;
 mod table;
 
 use std::ops::Range;
 
+pub use invisible::is_invisible;
 pub use kind::HiddenKind;
 
 use context::Before;

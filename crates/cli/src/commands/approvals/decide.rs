@@ -1,4 +1,4 @@
-//! Approving, denying, and approving with other arguments.
+//! Approving, denying, approving with other arguments, and withdrawing an approval.
 
 use std::io::Write;
 
@@ -54,6 +54,29 @@ pub(super) async fn change(
         reason: reason.to_owned(),
     };
     said(store, &decision, out).await
+}
+
+/// Withdraws an approval that no call has used yet.
+pub(super) async fn withdraw(
+    store: &dyn Database,
+    id: &str,
+    token: &ApproverToken,
+    reason: &str,
+    out: &mut dyn Write,
+) -> Result<Exit, CommandError> {
+    let filed = find(store, id).await?;
+    let by = Proof::Token(token.hash());
+    let name = store.principal(&by).await?.map(|principal| principal.name.to_string()).unwrap_or_default();
+    let word = Word::Withdraw;
+    let decision = PersonDecision { id: filed.id, by, word, changed: None, reason: reason.to_owned() };
+    let filed = store.decide(&decision).await?;
+    let missing = filed.request.needed.approvals().saturating_sub(filed.decided.len());
+    writeln!(
+        out,
+        "withdrawn by {name}: {}, a call of `{}`; {missing} must agree",
+        filed.id, filed.request.tool
+    )?;
+    Ok(Exit::Done)
 }
 
 async fn said(

@@ -4,11 +4,12 @@
 
 use std::io::Write;
 
-use ringfence::{FiledRequest, RequestFilter, RequestState};
+use ringfence::{DamagedRequest, FiledRequest, RequestFilter, RequestState};
 use ringfence_store::Database;
 use serde_json::{Value, json};
 
 use crate::error::{CommandError, Exit};
+use crate::list_limit::{COUNTED, report_cut};
 use crate::shown::{cell, json_line, json_lines, one_line};
 use crate::table::table;
 use crate::time::Moment;
@@ -30,26 +31,42 @@ pub(super) async fn find(store: &dyn Database, id: &str) -> Result<FiledRequest,
     })
 }
 
-/// Lists requests.
+/// Lists requests. Exits with 4 where one cannot be read.
 pub(super) async fn list(
     store: &dyn Database,
     shown: Shown,
-    most: usize,
+    limit: usize,
     json: bool,
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
     let state = (shown == Shown::Waiting).then_some(RequestState::Open);
-    let filed = store.requests(&RequestFilter { state, most, ..RequestFilter::default() }).await?;
+    let filter = |most| RequestFilter { state, most, ..RequestFilter::default() };
+    let listed = store.list_requests(&filter(limit)).await?;
+    print(shown, &listed.requests, json, out)?;
+    let count = listed.requests.len() + listed.damaged.len();
+    if limit > 0 && count >= limit {
+        let all = store.list_requests(&filter(limit.max(COUNTED).saturating_add(1))).await?;
+        report_cut(count, all.requests.len() + all.damaged.len());
+    }
+    out.flush()?;
+    for DamagedRequest { id, why } in &listed.damaged {
+        let (id, why) = (one_line(id), one_line(why));
+        let _told = writeln!(crate::print::errors(), "error: request `{id}` cannot be read: {why}");
+    }
+    Ok(if listed.damaged.is_empty() { Exit::Done } else { Exit::Findings })
+}
+
+fn print(shown: Shown, filed: &[FiledRequest], json: bool, out: &mut dyn Write) -> Result<(), CommandError> {
     if json {
-        for one in &filed {
+        for one in filed {
             writeln!(out, "{}", json_line(&whole(one)))?;
         }
-        return Ok(Exit::Done);
+        return Ok(());
     }
     if filed.is_empty() {
         let what = if shown == Shown::All { "there is no request" } else { "no request waits for people" };
         let _told = writeln!(crate::print::errors(), "{what}");
-        return Ok(Exit::Done);
+        return Ok(());
     }
     let row = |one: &FiledRequest| {
         let request = &one.request;
@@ -69,7 +86,7 @@ pub(super) async fn list(
     let rows: Vec<[String; 9]> = filed.iter().map(row).collect();
     let headings = ["ID", "STATE", "TOOL", "CLASS", "RUN", "PROPOSER", "DECIDED", "EXPIRES", "ARGUMENTS"];
     write!(out, "{}", table(headings, &rows))?;
-    Ok(Exit::Done)
+    Ok(())
 }
 
 /// Shows one request.

@@ -69,8 +69,8 @@ enum ApprovalsCommand {
         #[arg(long)]
         all: bool,
         /// How many at most
-        #[arg(long, short = 'n', default_value_t = 100)]
-        most: usize,
+        #[arg(long, short = 'n', alias = "most", value_name = "COUNT", default_value_t = 100)]
+        limit: usize,
         /// Print one JSON object for each request, whole
         #[arg(long)]
         json: bool,
@@ -94,6 +94,18 @@ enum ApprovalsCommand {
         /// Print one JSON object, whole
         #[arg(long)]
         json: bool,
+    },
+    /// Withdraw your approval before a call uses it
+    #[command(after_help = "Examples:
+  ringfence approvals withdraw 3f9a1c20 --reason \"wrong account\" --token-file ~/ada.token")]
+    Withdraw {
+        #[command(flatten)]
+        request: RequestArgs,
+        /// Why
+        #[arg(long)]
+        reason: Option<String>,
+        #[command(flatten)]
+        token: TokenArgs,
     },
 }
 
@@ -124,10 +136,10 @@ pub(crate) fn run(args: &ApprovalsArgs, place: &Place, out: &mut dyn Write) -> R
                 let store = store.open(Opening::Change).await?;
                 decide::decide(&*store, &request.id, Word::Deny, &token, reason, out).await
             }
-            ApprovalsCommand::List { all, most, json } => {
+            ApprovalsCommand::List { all, limit, json } => {
                 let store = store.open(Opening::Read).await?;
                 let shown = if *all { list::Shown::All } else { list::Shown::Waiting };
-                list::list(&*store, shown, *most, *json, out).await
+                list::list(&*store, shown, *limit, *json, out).await
             }
             ApprovalsCommand::Resume { wait } => {
                 resume::resume(&args.store, place, wait.map(Span::duration), out).await
@@ -135,6 +147,11 @@ pub(crate) fn run(args: &ApprovalsArgs, place: &Place, out: &mut dyn Write) -> R
             ApprovalsCommand::Show { request, json } => {
                 let store = store.open(Opening::Read).await?;
                 list::show(&list::find(&*store, &request.id).await?, *json, out)
+            }
+            ApprovalsCommand::Withdraw { request, reason, token } => {
+                let (token, reason) = (token.read()?, reason.as_deref().unwrap_or_default());
+                let store = store.open(Opening::Change).await?;
+                decide::withdraw(&*store, &request.id, &token, reason, out).await
             }
         }
     })?;

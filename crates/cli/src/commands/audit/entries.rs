@@ -6,6 +6,7 @@ use ringfence_store::{Database, Filter, Stored};
 use serde_json::{Value, json};
 
 use crate::error::{CommandError, Exit};
+use crate::list_limit::{COUNTED, report_cut};
 use crate::shown::{json_line, json_lines};
 
 /// How many records are read at once when all of them are printed.
@@ -15,12 +16,23 @@ const PAGE: usize = 500;
 pub(super) async fn newest(
     store: &dyn Database,
     filter: &Filter,
-    most: usize,
+    limit: usize,
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
-    for stored in store.newest(filter, most).await? {
-        writeln!(out, "{}", json_line(&numbered(&stored)))?;
+    let newest = store.newest(filter, limit).await?;
+    for stored in &newest {
+        writeln!(out, "{}", json_line(&numbered(stored)))?;
     }
+    let mut total = newest.len();
+    let mut below = newest.first().filter(|_| newest.len() >= limit).map(|first| first.index);
+    // Page by page, and without outputs: they are only counted.
+    while let Some(end) = below.filter(|_| total <= COUNTED) {
+        let older = Filter { below: Some(end), light: true, ..filter.clone() };
+        let page = store.newest(&older, PAGE).await?;
+        total += page.len();
+        below = page.first().map(|first| first.index);
+    }
+    report_cut(newest.len(), total);
     Ok(Exit::Done)
 }
 

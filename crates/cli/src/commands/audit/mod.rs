@@ -119,8 +119,8 @@ enum AuditCommand {
         #[command(flatten)]
         filter: FilterArgs,
         /// How many at most, newest last
-        #[arg(long, short = 'n', default_value_t = 100)]
-        most: usize,
+        #[arg(long, short = 'n', alias = "most", value_name = "COUNT", default_value_t = 100)]
+        limit: usize,
     },
     /// Print one record with its outputs, as JSON
     #[command(after_help = "Examples:
@@ -134,8 +134,8 @@ enum AuditCommand {
   ringfence audit tail -n 5")]
     Tail {
         /// How many
-        #[arg(long, short = 'n', default_value_t = 20)]
-        most: usize,
+        #[arg(long, short = 'n', alias = "most", value_name = "COUNT", default_value_t = 20)]
+        limit: usize,
     },
     /// Look for edits, deletions, reordering, truncation, forks and swapped outputs
     ///
@@ -228,12 +228,12 @@ pub(crate) fn run(args: &AuditArgs, place: &Place, out: &mut dyn Write) -> Resul
                 let store = open(Opening::Read).await?;
                 replay::replay(store, place, run, *json, out).await
             }
-            AuditCommand::Search { filter, most } => {
-                entries::newest(&*open(Opening::Read).await?, &filter.filter(), *most, out).await
+            AuditCommand::Search { filter, limit } => {
+                entries::newest(&*open(Opening::Read).await?, &filter.filter(), *limit, out).await
             }
             AuditCommand::Show { index } => entries::show(&*open(Opening::Read).await?, *index, out).await,
-            AuditCommand::Tail { most } => {
-                entries::newest(&*open(Opening::Read).await?, &Filter::default(), *most, out).await
+            AuditCommand::Tail { limit } => {
+                entries::newest(&*open(Opening::Read).await?, &Filter::default(), *limit, out).await
             }
             AuditCommand::Verify { trust, checkpoint, unsigned, json } => {
                 let log = trust.log()?;

@@ -102,6 +102,10 @@ const SECTIONS: &[Section] = &[
             ("replayed", "`true`, where the outcome is that of an earlier call with the same key"),
             ("attempts", "how often the tool was tried, where more than once"),
             ("outcome", "`done`, `failed` or `refused`"),
+            (
+                "refused",
+                "the code of what the fence refused the tool before it failed: the call counts as refused",
+            ),
             ("arguments", "the arguments it ended with"),
             (
                 "result",
@@ -167,7 +171,7 @@ const SECTIONS: &[Section] = &[
             ("digest", "of an approval: what was asked about. Of a policy: the personality"),
             (
                 "step",
-                "of an approval: `agreed`, `changed`, `refused` by a person; `asked`, then `approved`, `changed`, `denied`, `expired`, `pending` or `unreachable` for the call. Of a server: `started`, `ended`, `connection`, `accepted` or `withheld`",
+                "of an approval: `agreed`, `changed`, `refused` or `withdrawn` by a person; `asked`, then `approved`, `changed`, `denied`, `expired`, `pending` or `unreachable` for the call. Of a server: `started`, `ended`, `connection`, `accepted` or `withheld`",
             ),
             ("by", "who answered, or settled"),
             ("reason", "why, where somebody said so"),

@@ -145,6 +145,10 @@ impl Book {
         let by = self.principal(&decision.by).ok_or_else(|| decision.by.refused())?.deciding()?;
         let missing = || ApprovalError::Request { id: decision.id.clone() };
         let filed = self.find_mut(&decision.id).ok_or_else(missing)?;
+        if decision.word == Word::Withdraw {
+            filed.withdraw(&by)?;
+            return Ok(filed.clone());
+        }
         match filed.state {
             RequestState::Open => {}
             RequestState::Expired => return Err(ApprovalError::Expired),
@@ -163,7 +167,7 @@ impl Book {
             at_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
         };
         match decision.word {
-            Word::Approve => {
+            Word::Approve | Word::Withdraw => {
                 filed.decided.push(decided);
                 if filed.decided.len() >= filed.request.needed.approvals() {
                     filed.state = RequestState::Approved;

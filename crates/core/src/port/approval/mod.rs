@@ -135,6 +135,8 @@ pub enum Word {
     Change,
     /// Refuses.
     Deny,
+    /// Takes back an approval that no call has taken yet. It is kept in the audit, and the vote is gone.
+    Withdraw,
 }
 
 impl Word {
@@ -144,6 +146,7 @@ impl Word {
             Self::Approve => "approve",
             Self::Change => "change",
             Self::Deny => "deny",
+            Self::Withdraw => "withdraw",
         }
     }
 
@@ -153,6 +156,7 @@ impl Word {
             Self::Approve => "agreed",
             Self::Change => "changed",
             Self::Deny => "refused",
+            Self::Withdraw => "withdrawn",
         }
     }
 }
@@ -173,6 +177,28 @@ pub struct PersonDecision {
 }
 
 impl FiledRequest {
+    /// Takes back what `by` agreed to: the vote is gone, and the request is open again where it is short of people without it.
+    /// The rules of every store.
+    ///
+    /// # Errors
+    ///
+    /// It was taken, refused, replaced or has expired, or `by` has not agreed to it.
+    pub fn withdraw(&mut self, by: &ApproverName) -> Result<(), ApprovalError> {
+        match self.state {
+            RequestState::Approved | RequestState::Open => {}
+            RequestState::Expired => return Err(ApprovalError::Expired),
+            state => return Err(ApprovalError::NotOpen { state }),
+        }
+        let Some(place) = self.decided.iter().position(|decided| decided.by == by.as_str()) else {
+            return Err(ApprovalError::NotApproved { by: by.clone() });
+        };
+        self.decided.remove(place);
+        if self.decided.len() < self.request.needed.approvals() {
+            self.state = RequestState::Open;
+        }
+        Ok(())
+    }
+
     /// Returns the entry of the audit for what a person said about this request.
     pub fn step(&self, word: Word, by: &ApproverName, reason: &str, at: Duration) -> ApprovalStep {
         ApprovalStep {
@@ -200,6 +226,24 @@ pub struct RequestFilter {
     pub tool: Option<String>,
     /// How many at most, newest first; 0 is no limit.
     pub most: usize,
+}
+
+/// Requests that can be read, and those that cannot.
+#[derive(Clone, Debug, Default)]
+pub struct ListedRequests {
+    /// Those that can be read, newest first.
+    pub requests: Vec<FiledRequest>,
+    /// Those whose rows were damaged or forged. Nobody can decide about them, and no call runs for them.
+    pub damaged: Vec<DamagedRequest>,
+}
+
+/// A request that cannot be read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct DamagedRequest {
+    /// Its name, as far as it can be read.
+    pub id: String,
+    /// Why it cannot be read.
+    pub why: String,
 }
 
 /// A request that somebody is to be told of.
@@ -235,6 +279,12 @@ pub enum ApprovalError {
     Nobody {
         /// Who was named.
         name: ApproverName,
+    },
+    /// There is no vote to withdraw.
+    #[error("`{by}` has not approved this request")]
+    NotApproved {
+        /// Who.
+        by: ApproverName,
     },
     /// It is decided.
     #[error("the request is {} and can no longer be decided", state.as_str())]
@@ -276,6 +326,7 @@ impl ApprovalError {
             | Self::Changed
             | Self::Expired
             | Self::NameTaken(_)
+            | Self::NotApproved { .. }
             | Self::NotOpen { .. }
             | Self::Request { .. } => Code::InputInvalid,
             Self::Nobody { .. } | Self::Proposer { .. } | Self::Role { .. } | Self::Token => Code::Forbidden,
@@ -338,6 +389,19 @@ pub trait ApprovalStore: Send + Sync {
         filter: &'a RequestFilter,
     ) -> BoxFuture<'a, Result<Vec<FiledRequest>, StoreError>>;
 
+    /// Lists requests as [`ApprovalStore::requests`] does, and names those that cannot be read instead of failing because of them.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read.
+    fn list_requests<'a>(
+        &'a self,
+        filter: &'a RequestFilter,
+    ) -> BoxFuture<'a, Result<ListedRequests, StoreError>> {
+        let listed = self.requests(filter);
+        Box::pin(async move { Ok(ListedRequests { requests: listed.await?, damaged: Vec::new() }) })
+    }
+
     /// Returns the request of this name, or else the newest whose digest it is. A part of a digest names nothing: somebody could
     /// make a second request that has the same.
     ///
@@ -346,7 +410,8 @@ pub trait ApprovalStore: Send + Sync {
     /// The store cannot be read.
     fn request<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<FiledRequest>, StoreError>>;
 
-    /// Keeps what a person says about an open request, and the entry of the audit that says so, both or neither. Returns
+    /// Keeps what a person says about an open request, and the entry of the audit that says so, both or neither. With
+    /// [`Word::Withdraw`] the request may be approved already; where a call takes it at the same time, one of both wins. Returns
     /// the request as it stands then; with [`Word::Change`], the one that has taken its place, to which the person has
     /// agreed and which expires when the other would have.
     ///

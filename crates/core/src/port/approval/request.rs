@@ -79,7 +79,7 @@ impl ApprovalRequest {
     /// The arguments have no canonical form.
     pub(crate) fn digested(mut self) -> Result<Self, String> {
         let call = self.call.as_ref();
-        self.digest = digest(&json!({
+        let mut bound = json!({
             "tool": &*self.tool_digest,
             "arguments": &*self.arguments,
             "run": &*self.run,
@@ -88,7 +88,14 @@ impl ApprovalRequest {
             "key": call.and_then(|call| call.key.as_deref()),
             "personality": call.and_then(|call| call.personality.as_deref()),
             "directory": call.and_then(|call| call.directory.as_deref()),
-        }))?;
+        });
+        // Canonical JSON writes 1.0 as 1, but a tool gets what was sent: whoever agreed to 1 did not agree to 1.0.
+        let mut doubles = Vec::new();
+        list_integral_doubles(&self.arguments, &mut String::new(), &mut doubles);
+        if let (false, Some(bound)) = (doubles.is_empty(), bound.as_object_mut()) {
+            bound.insert("doubles".to_owned(), doubles.into());
+        }
+        self.digest = digest(&bound)?;
         Ok(self)
     }
 
@@ -113,6 +120,38 @@ impl ApprovalRequest {
     }
 }
 
+/// Lists the numbers that canonical JSON would write as the integers they equal: where each is, and how it is written.
+fn list_integral_doubles(value: &Value, pointer: &mut String, doubles: &mut Vec<String>) {
+    let length = pointer.len();
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if number.as_f64().is_some_and(|double| double.fract() == 0.0) {
+                // No number has a space in it, so the last one ends the place.
+                doubles.push(format!("{pointer} {number}"));
+            }
+        }
+        Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                pointer.push_str(&format!("/{place}"));
+                list_integral_doubles(item, pointer, doubles);
+                pointer.truncate(length);
+            }
+        }
+        Value::Object(fields) => {
+            // By name, as canonical JSON has them: the order of keys means nothing.
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(key, _)| *key);
+            for (key, item) in fields {
+                pointer.push('/');
+                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                list_integral_doubles(item, pointer, doubles);
+                pointer.truncate(length);
+            }
+        }
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 /// Returns a name without what cannot be seen in it, in small letters.
 fn plain(name: &str) -> String {
     ringfence_text::clean(name).text.trim().to_lowercase()
@@ -122,9 +161,8 @@ fn plain(name: &str) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn whoever_passes_for_the_proposer_is_the_proposer() {
-        let request = |proposer: &str| ApprovalRequest {
+    fn request(proposer: &str) -> ApprovalRequest {
+        ApprovalRequest {
             digest: String::new(),
             tool: "pay".parse().unwrap(),
             tool_digest: "".into(),
@@ -135,7 +173,37 @@ mod tests {
             proposer: proposer.into(),
             needed: Decision::Ask,
             call: None,
+        }
+    }
+
+    #[test]
+    fn an_approval_is_bound_to_the_numbers_as_they_are_sent() {
+        let digest = |text: &str| {
+            let limits = ringfence_policy::JsonLimits::ARGUMENTS;
+            request("ada").with_arguments(ringfence_policy::parse_json(text, limits).unwrap()).unwrap().digest
         };
+        #[rustfmt::skip]
+        let cases = [
+            // one                        other                          one digest
+            (r#"{"amount": 1}"#,          r#"{"amount": 1.0}"#,          false),
+            (r#"{"amount": 100}"#,        r#"{"amount": 1e2}"#,          false),
+            (r#"{"amount": 0}"#,          r#"{"amount": -0}"#,           false),
+            (r#"{"amount": 0.0}"#,        r#"{"amount": -0.0}"#,         false),
+            (r#"{"a": [1, 1.0]}"#,        r#"{"a": [1.0, 1]}"#,          false),
+            (r#"{"a": {"b": 1.0}}"#,      r#"{"a": {"b": 1}}"#,          false),
+            (r#"{"a/b": 1.0, "a": {"b": 1}}"#, r#"{"a/b": 1, "a": {"b": 1.0}}"#, false),
+            // Both are the same double, and are shown and sent alike.
+            (r#"{"amount": 1e2}"#,        r#"{"amount": 100.0}"#,        true),
+            (r#"{"amount": 0.5}"#,        r#"{"amount": 5e-1}"#,         true),
+            (r#"{"a": 1.0, "b": 2.0}"#,   r#"{"b": 2.0, "a": 1.0}"#,     true),
+        ];
+        for (one, other, same) in cases {
+            assert_eq!(digest(one) == digest(other), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn whoever_passes_for_the_proposer_is_the_proposer() {
         for proposer in ["ada", "Ada", " ada ", "a\u{200b}da", "аda", "ADA\u{202e}"] {
             assert!(request(proposer).is_proposed_by("ada"), "{proposer:?}");
         }

@@ -1,10 +1,11 @@
 //! Who connects, who looks, who is told, and the container engine.
 
 use super::super::Absent::{Means, Refused, Value};
-use super::super::word::{ADDRESS, DIGEST, HOST_NAME, PATH, PRIVATE, TEXT, TOOL_NAME, URL};
+use super::super::word::{ADDRESS, DIGEST, DURATION, HOST_NAME, PATH, PRIVATE, TEXT, TOOL_NAME, URL};
 use super::super::{Key, Kind, Rule, Table, When};
 use super::personality::NETWORK_CEILING;
 use super::{needs, some};
+use crate::gateway::MAX_SESSIONS_PER_AGENT;
 
 pub(super) static GATEWAY: Table = Table {
     name: "gateway",
@@ -42,6 +43,22 @@ pub(super) static GATEWAY: Table = Table {
             "false",
         )
         .also(&["policyTool"]),
+        Key::new(
+            "sessions_per_agent",
+            Kind::Number(MAX_SESSIONS_PER_AGENT as u64),
+            Value("32"),
+            "How many sessions one agent may have at the same time: 1 to 256.",
+            "64",
+        )
+        .also(&["sessionsPerAgent"]),
+        Key::new(
+            "keep_keys",
+            Kind::Word(&DURATION),
+            Value("\"168h\""),
+            "How long the output of a call with an idempotency key is kept for those who ask again: `1h` to `8784h`. Outputs of `financial` and `privileged` tools are kept for a day at least.",
+            "\"720h\"",
+        )
+        .also(&["keepKeys"]),
     ],
 };
 

@@ -1,5 +1,6 @@
 //! Agents, the gateway, the console and whoever is told, compared.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,6 +11,7 @@ use super::ChangeCode::{
     NotifyWidened,
 };
 use super::change::{Change, Changes, Sets, Subject, arrow, quote, quoted};
+use crate::GatewayEntry;
 use crate::manifest::{AgentRecord, ConsoleRecord, GatewayRecord, Manifest, NotifyRecord};
 use crate::report::Level;
 use crate::{NetworkCeiling, OnUnknown};
@@ -108,6 +110,22 @@ fn gateways(changes: &mut Changes<'_>, old: &GatewayRecord, new: &GatewayRecord)
         (false, true) => changes.widened(GatewayWidened, "agents are told what they may reach now"),
         (true, false) => changes.narrowed(GatewayNarrowed, "agents are no longer told what they may reach"),
         (true, true) | (false, false) => {}
+    }
+    let usual = GatewayEntry::default();
+    let sessions = |record: &GatewayRecord| record.sessions_per_agent.unwrap_or(usual.sessions_per_agent);
+    let message = format!("sessions for each agent: {} → {}", sessions(old), sessions(new));
+    match sessions(new).cmp(&sessions(old)) {
+        Ordering::Greater => changes.widened(GatewayWidened, message),
+        Ordering::Less => changes.narrowed(GatewayNarrowed, message),
+        Ordering::Equal => {}
+    }
+    // A key that is forgotten sooner lets the same call take effect twice.
+    let keep = |record: &GatewayRecord| record.keep_keys.unwrap_or(usual.keep_keys);
+    let message = format!("idempotency keys are kept for {} → {}", keep(old), keep(new));
+    match keep(new).cmp(&keep(old)) {
+        Ordering::Less => changes.widened(GatewayWidened, message),
+        Ordering::Greater => changes.narrowed(GatewayNarrowed, message),
+        Ordering::Equal => {}
     }
 }
 

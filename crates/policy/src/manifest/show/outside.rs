@@ -27,6 +27,8 @@ fn gateway(record: &GatewayRecord) -> Section {
     if !record.policy_tool {
         facts.push("does not tell agents what they may reach".to_owned());
     }
+    facts.extend(record.sessions_per_agent.map(|most| format!("at most {most} sessions for each agent")));
+    facts.extend(record.keep_keys.map(|keep| format!("keeps idempotency keys for {keep}")));
     let name = record.listen.map_or_else(|| "on loopback".to_owned(), |listen| format!("on {listen}"));
     Section { kind: "gateway", name, facts, rows: rows.0 }
 }

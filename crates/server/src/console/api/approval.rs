@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::super::decision::{self, Say};
 use super::super::fault::Fault;
 use super::super::front::{Caller, Front};
-use super::super::view::{Asked, Request};
+use super::super::view::{Asked, Damaged, Request};
 use super::{Endpoint, Json, Sent, Wanted};
 
 /// How many requests are returned at most, and when nobody says.
@@ -36,7 +36,7 @@ pub(crate) struct RequestQuery {
 /// What a person says about a request.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct DecisionBody {
-    /// `approve`, `deny`, or `change` to agree to other arguments.
+    /// `approve`, `deny`, `change` to agree to other arguments, or `withdraw` to take back an approval before it is used.
     word: String,
     /// Why; a refusal needs one.
     #[serde(default)]
@@ -51,6 +51,8 @@ pub(crate) struct DecisionBody {
 pub(crate) struct RequestList {
     /// The requests, newest first.
     requests: Vec<Request>,
+    /// Those whose rows were damaged or forged: nobody can decide about them.
+    damaged: Vec<Damaged>,
 }
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
@@ -81,8 +83,11 @@ async fn list(
         tool: given(query.tool),
         most: query.most.unwrap_or(USUAL).clamp(1, MOST),
     };
-    let found = front.store.approvals.requests(&filter).await?;
-    Ok(Json(RequestList { requests: found.iter().map(Request::of).collect() }))
+    let found = front.store.approvals.list_requests(&filter).await?;
+    Ok(Json(RequestList {
+        requests: found.requests.iter().map(Request::of).collect(),
+        damaged: found.damaged.iter().map(Damaged::of).collect(),
+    }))
 }
 
 async fn show(

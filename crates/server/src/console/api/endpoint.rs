@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 
 use super::super::fault::Fault;
 use super::super::front::{Caller, Front};
+use super::super::view::visible;
 
 /// How large a body may be: arguments of full size, and a little around them.
 const MOST: usize = 5 << 20;
@@ -109,12 +110,15 @@ impl Endpoint {
     }
 }
 
-/// An answer as JSON.
+/// An answer as JSON, in which nothing is invisible: people decide by it, too.
 pub(crate) struct Json<T>(pub(crate) T);
 
 impl<T: serde::Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        axum::Json(self.0).into_response()
+        match serde_json::to_string(&self.0) {
+            Ok(text) => ([(CONTENT_TYPE, "application/json")], visible(&text)).into_response(),
+            Err(error) => Fault::unavailable(format!("the answer is not JSON: {error}")).into_response(),
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! What this process counts: calls by class, outcome and time, refusals by code, and the servers that run.
 //!
+//! A call counts as refused where it was refused before its tool ran, and where its tool failed after the fence refused it something.
+//! Waiting for people is no latency: it is counted on its own.
+//!
 //! INVARIANT: a call is counted without a lock, and under nothing that whoever calls can choose: classes and codes are few.
 
 use std::sync::Arc;
@@ -33,6 +36,7 @@ pub struct Live {
 struct OfClass {
     outcomes: [AtomicU64; OUTCOMES.len()],
     took: Histogram,
+    waited: Histogram,
 }
 
 /// What was counted of the calls of one class.
@@ -42,8 +46,10 @@ pub(crate) struct ClassCounted {
     pub(crate) class: &'static str,
     /// In the order of [`OUTCOMES`].
     pub(crate) outcomes: [u64; OUTCOMES.len()],
-    /// How long they took.
+    /// How long they took, without waiting for people.
     pub(crate) took: Counted,
+    /// How long those waited that people were asked about.
+    pub(crate) waited: Counted,
 }
 
 /// A call that is under way; it counts until this is dropped.
@@ -85,6 +91,7 @@ impl Live {
             class,
             outcomes: own.outcomes.each_ref().map(|outcome| outcome.load(Ordering::Relaxed)),
             took: own.took.counted(),
+            waited: own.waited.counted(),
         };
         CLASSES.iter().zip(&self.classes).map(counted).collect()
     }
@@ -97,7 +104,11 @@ impl Live {
     fn count(&self, record: &Record, outcome: usize) {
         let place = record.class().and_then(|class| SafetyClass::ALL.iter().position(|own| *own == class));
         let Some(own) = self.classes.get(place.unwrap_or(SafetyClass::ALL.len())) else { return };
-        own.took.add(record.duration());
+        let waited = record.waited();
+        own.took.add(record.duration().saturating_sub(waited.unwrap_or_default()));
+        if let Some(waited) = waited {
+            own.waited.add(waited);
+        }
         if let Some(counter) = own.outcomes.get(outcome) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
@@ -106,18 +117,16 @@ impl Live {
 
 impl Observer for Live {
     fn event(&self, event: Event<'_>) {
-        match event {
-            Event::Called(record) => self.count(record, 0),
-            Event::Failed(record) => self.count(record, 1),
-            Event::Refused(record) => {
-                self.count(record, 2);
-                let place =
-                    record.outcome().code().and_then(|code| Code::ALL.iter().position(|own| *own == code));
-                if let Some(counter) = place.and_then(|place| self.refusals.get(place)) {
-                    counter.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-            _ => {}
+        let (record, outcome) = match event {
+            Event::Called(record) => (record, 0),
+            Event::Failed(record) if record.refusal_code().is_none() => (record, 1),
+            Event::Failed(record) | Event::Refused(record) => (record, 2),
+            _ => return,
+        };
+        self.count(record, outcome);
+        let place = record.refusal_code().and_then(|code| Code::ALL.iter().position(|own| *own == code));
+        if let Some(counter) = place.and_then(|place| self.refusals.get(place)) {
+            counter.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
@@ -168,6 +177,65 @@ mod tests {
         assert_eq!(of("privileged").outcomes, [0, 0, 0]);
         let refused: Vec<_> = live.refusals().into_iter().filter(|(_, count)| *count > 0).collect();
         assert_eq!(refused, [(Code::InputInvalid, 1), (Code::ToolUnknown, 2)]);
+    }
+
+    #[tokio::test]
+    async fn what_the_fence_refuses_a_running_tool_counts_as_refused() {
+        let live = Arc::new(Live::default());
+        let registry = Registry::builder().observer(Arc::clone(&live) as _).build();
+        let fenced = tool("fenced").description("Asks for a secret").input::<Said>().output::<String>();
+        let refused = || ringfence::Refusal::new(Code::HostNotAllowed, "evil.example is not granted");
+        registry
+            .register(
+                fenced
+                    .run(move |said: Said, _| async move {
+                        match said.text.as_str() {
+                            "refused" => Err(refused().into()),
+                            _ => Err(ringfence::ToolError::new("no")),
+                        }
+                    })
+                    .unwrap(),
+            )
+            .unwrap();
+        let run = Run::new("run", "session");
+        for text in ["refused", "own", "refused"] {
+            registry.call(&run, Call::new("fenced", json!({ "text": text }))).await;
+        }
+        let classes = live.classes();
+        let read = classes.iter().find(|own| own.class == "read").unwrap();
+        assert_eq!(read.outcomes, [0, 1, 2]);
+        let refused: Vec<_> = live.refusals().into_iter().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(refused, [(Code::HostNotAllowed, 2)]);
+    }
+
+    #[tokio::test]
+    async fn waiting_for_people_is_no_latency() {
+        struct Slow;
+        impl ringfence::Approver for Slow {
+            fn decide<'a>(
+                &'a self,
+                request: &'a ringfence::ApprovalRequest,
+            ) -> futures_util::future::BoxFuture<'a, ringfence::Verdict> {
+                Box::pin(async move {
+                    tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+                    let digest = request.digest.clone();
+                    ringfence::Verdict::Approved(vec![ringfence::Approval { by: "ada".to_owned(), digest }])
+                })
+            }
+        }
+        let live = Arc::new(Live::default());
+        let observer = Arc::clone(&live) as _;
+        let registry = Registry::builder().observer(observer).approver(Arc::new(Slow)).build();
+        let pay = tool("pay").description("Pays").class(SafetyClass::Financial).input::<Said>();
+        let pay = pay.output::<String>().run(|said: Said, _| async move { Ok(said.text) }).unwrap();
+        registry.register(pay).unwrap();
+        let call = Call::new("pay", json!({ "text": "x" }));
+        let report = registry.call(&Run::new("run", "session"), call).await;
+        assert!(report.outcome.is_done(), "{report:?}");
+        let classes = live.classes();
+        let own = classes.iter().find(|own| own.class == "financial").unwrap();
+        assert!(own.took.within(99).is_some_and(|most| most < 600_000), "{own:?}");
+        assert!(own.waited.sum_us >= 600_000 && own.waited.count() == 1, "{own:?}");
     }
 
     #[test]

@@ -13,5 +13,5 @@ pub(crate) use child::ChildSeen;
 pub use count::Live;
 pub(crate) use count::{ClassCounted, OUTCOMES};
 pub(crate) use feed::Feed;
-pub(crate) use histogram::STEPS;
+pub(crate) use histogram::{Counted, STEPS};
 pub(crate) use stream::subscribe;

@@ -1,5 +1,8 @@
 //! Coming in and leaving.
 //!
+//! A valid token or link always lets in, however often others have failed from the same address. Attempts that fail are limited, so
+//! that nobody fills the audit with them; guessing 256 random bits is hopeless at any rate.
+//!
 //! INVARIANT: looking at a link uses nothing up, so that only a person who presses the button is let in; every login begins a
 //! session of a new name.
 
@@ -76,17 +79,17 @@ pub(crate) async fn enter(
     request: Request,
 ) -> Result<Reply, Fault> {
     let peer = peer_key(peer.0);
-    if let Some(wait) = front.logins.wait(peer) {
-        let text = format!("too many attempts; try again in {} seconds", wait.as_secs() + 1);
-        return Err(Fault::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", text));
-    }
     let former = front.cookies.read(request.headers()).map(str::to_owned);
     let text = sent::read(request, FORM).await?;
     let brought: Brought = serde_urlencoded::from_str(&text).map_err(unreadable)?;
     let (principal, way) = match proven(&front, &brought).await? {
         Some(proven) => proven,
         None => {
-            let _counted = front.logins.take(peer, 1);
+            // Only attempts that failed are counted, and only they wait: many people may share an address.
+            front.logins.take(peer, 1).map_err(|wait| {
+                let text = format!("too many failed attempts; try again in {} seconds", wait.as_secs() + 1);
+                Fault::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", text)
+            })?;
             front.keep_by("", "login refused", json!({ "from": peer })).await?;
             let refused = Some("that link or token lets nobody in".to_owned());
             let frame = Frame::still(&front, None, "Log in", "");

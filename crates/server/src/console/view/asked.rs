@@ -1,6 +1,9 @@
 //! Requests as they are listed, and one with everything that a person needs to decide.
 
-use ringfence::{ApprovalStore, FiledRequest, RequestFilter, RequestState, Role, StoreError, Word};
+use ringfence::{
+    ApprovalStore, DamagedRequest, FiledRequest, ListedRequests, RequestFilter, RequestState, Role,
+    StoreError, Word,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +33,24 @@ pub(crate) struct Requests {
     pub(crate) waiting: usize,
     /// Those that do not wait any more, newest first.
     pub(crate) decided: Vec<Request>,
+    /// Those that cannot be read.
+    pub(crate) damaged: Vec<Damaged>,
+}
+
+/// A request whose row was damaged or forged.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub(crate) struct Damaged {
+    /// Its name, as far as it can be read.
+    pub(crate) id: String,
+    /// Why it cannot be read.
+    pub(crate) why: String,
+}
+
+impl Damaged {
+    /// Reads what a store says.
+    pub(crate) fn of(damaged: &DamagedRequest) -> Self {
+        Self { id: damaged.id.clone(), why: damaged.why.clone() }
+    }
 }
 
 impl Requests {
@@ -37,13 +58,18 @@ impl Requests {
     pub(crate) async fn read(front: &Front) -> Result<Self, Fault> {
         let store = &*front.store.approvals;
         let open = listed(store, RequestState::Open, None, 0).await?;
+        let mut damaged: Vec<Damaged> = open.damaged.iter().map(Damaged::of).collect();
+        let open = open.requests;
         let mut decided = Vec::new();
         for state in RequestState::ALL.into_iter().filter(|state| *state != RequestState::Open) {
-            decided.extend(listed(store, state, None, DECIDED).await?.iter().map(Request::of));
+            let listed = listed(store, state, None, DECIDED).await?;
+            decided.extend(listed.requests.iter().map(Request::of));
+            damaged.extend(listed.damaged.iter().map(Damaged::of));
         }
         decided.sort_by_key(|request| std::cmp::Reverse(request.ended().ms()));
         decided.truncate(DECIDED);
-        Ok(Self { waiting: open.len(), open: open.iter().take(OPEN).map(Request::of).collect(), decided })
+        let waiting = open.len();
+        Ok(Self { waiting, open: open.iter().take(OPEN).map(Request::of).collect(), decided, damaged })
     }
 
     /// Returns how many requests wait that are not shown.
@@ -57,9 +83,9 @@ async fn listed(
     state: RequestState,
     tool: Option<&str>,
     most: usize,
-) -> Result<Vec<FiledRequest>, StoreError> {
+) -> Result<ListedRequests, StoreError> {
     let tool = tool.map(str::to_owned);
-    store.requests(&RequestFilter { state: Some(state), tool, most, ..RequestFilter::default() }).await
+    store.list_requests(&RequestFilter { state: Some(state), tool, most, ..RequestFilter::default() }).await
 }
 
 /// A request with everything that a person needs to decide.
@@ -80,6 +106,8 @@ pub(crate) struct Asked {
     pub(crate) since: Option<Since>,
     /// Why whoever asks cannot decide about it; absent where they can.
     pub(crate) hindrance: Option<String>,
+    /// Whether whoever asks has approved it and can still withdraw that.
+    pub(crate) can_withdraw: bool,
 }
 
 /// What changed since people last agreed to a call of a tool.
@@ -145,6 +173,7 @@ impl Asked {
             grant_unknown,
             since: since.map(|old| Since::between(&old, &filed)),
             hindrance: hindrance(caller, &filed),
+            can_withdraw: can_withdraw(caller, &filed),
         })
     }
 }
@@ -178,6 +207,13 @@ fn hindrance(caller: &Caller, filed: &FiledRequest) -> Option<String> {
     }
 }
 
+/// Says whether somebody has approved a request that no call has taken yet. The store decides again.
+fn can_withdraw(caller: &Caller, filed: &FiledRequest) -> bool {
+    let said = filed.decided.iter().any(|said| said.by == caller.name());
+    said && matches!(filed.state, RequestState::Approved | RequestState::Open)
+        && caller.at_least(Role::Approver).is_ok()
+}
+
 /// Finds the last request for the same tool, before this one, that people agreed to as it was.
 async fn last_agreed(
     store: &dyn ApprovalStore,
@@ -185,7 +221,7 @@ async fn last_agreed(
 ) -> Result<Option<FiledRequest>, StoreError> {
     let mut all = Vec::new();
     for state in [RequestState::Approved, RequestState::Taken] {
-        all.extend(listed(store, state, Some(filed.request.tool.as_str()), LOOKED_AT).await?);
+        all.extend(listed(store, state, Some(filed.request.tool.as_str()), LOOKED_AT).await?.requests);
     }
     let is_earlier = |one: &FiledRequest| one.id != filed.id && one.asked <= filed.asked;
     all.retain(|one| is_earlier(one) && !was_replaced(one));

@@ -125,6 +125,12 @@ pub(crate) struct Latency {
     pub(crate) p95_us: Option<u64>,
     /// 99 of 100 took at most this many microseconds.
     pub(crate) p99_us: Option<u64>,
+    /// How many waited for people; how long is in none of the other figures.
+    pub(crate) waited: u64,
+    /// Half of those waited at most this many microseconds; absent where nobody waited, or longer than is counted.
+    pub(crate) waited_p50_us: Option<u64>,
+    /// 95 of 100 of those waited at most this many microseconds.
+    pub(crate) waited_p95_us: Option<u64>,
     /// How many took how long.
     pub(crate) steps: Vec<LatencyStep>,
 }
@@ -152,6 +158,9 @@ impl From<ClassCounted> for Latency {
             p50_us: within(50),
             p95_us: within(95),
             p99_us: within(99),
+            waited: counted.waited.count(),
+            waited_p50_us: counted.waited.within(50),
+            waited_p95_us: counted.waited.within(95),
             steps: steps.map(|(up_to_us, count)| LatencyStep { up_to_us, count: *count }).collect(),
         }
     }
@@ -255,6 +264,9 @@ mod tests {
             p50_us: Some(1000),
             p95_us: None,
             p99_us: None,
+            waited: 0,
+            waited_p50_us: None,
+            waited_p95_us: None,
             steps: vec![
                 step(Some(500), 0),
                 step(Some(1_000), 800),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::super::live::{ChildSeen, Live, OUTCOMES, STEPS};
+use super::super::live::{ChildSeen, Counted, Live, OUTCOMES, STEPS};
 use super::Queues;
 
 /// Writes everything.
@@ -25,18 +25,15 @@ pub(crate) fn metrics(live: &Live, queues: Queues, entries: u64) -> String {
     for (code, count) in live.refusals() {
         line(&mut text, "ringfence_refusals_total", &[("code", code.as_str())], count);
     }
-    head(&mut text, "ringfence_call_duration_seconds", "histogram", "How long calls took, by class.");
+    let help = "How long calls took without waiting for people, by class.";
+    head(&mut text, "ringfence_call_duration_seconds", "histogram", help);
     for class in &classes {
-        let mut sum = 0;
-        let ends = STEPS.iter().map(|end| seconds(*end)).chain(["+Inf".to_owned()]);
-        for (end, count) in ends.zip(&class.took.steps) {
-            sum += count;
-            let labels = [("class", class.class), ("le", end.as_str())];
-            line(&mut text, "ringfence_call_duration_seconds_bucket", &labels, sum);
-        }
-        let own = [("class", class.class)];
-        line(&mut text, "ringfence_call_duration_seconds_sum", &own, seconds(class.took.sum_us));
-        line(&mut text, "ringfence_call_duration_seconds_count", &own, sum);
+        histogram(&mut text, "ringfence_call_duration_seconds", class.class, &class.took);
+    }
+    let help = "How long calls waited for people, where they were asked, by class.";
+    head(&mut text, "ringfence_approval_wait_seconds", "histogram", help);
+    for class in &classes {
+        histogram(&mut text, "ringfence_approval_wait_seconds", class.class, &class.waited);
     }
     let children = live.children();
     #[rustfmt::skip]
@@ -58,6 +55,18 @@ pub(crate) fn metrics(live: &Live, queues: Queues, entries: u64) -> String {
         line(&mut text, "ringfence_child_memory_bytes", &[("server", &server)], bytes);
     }
     text
+}
+
+/// Writes the lines of a histogram of one class.
+fn histogram(text: &mut String, name: &str, class: &str, counted: &Counted) {
+    let mut sum = 0;
+    let ends = STEPS.iter().map(|end| seconds(*end)).chain(["+Inf".to_owned()]);
+    for (end, count) in ends.zip(&counted.steps) {
+        sum += count;
+        line(text, &format!("{name}_bucket"), &[("class", class), ("le", end.as_str())], sum);
+    }
+    line(text, &format!("{name}_sum"), &[("class", class)], seconds(counted.sum_us));
+    line(text, &format!("{name}_count"), &[("class", class)], sum);
 }
 
 /// Sums up the memory of all children of a name.

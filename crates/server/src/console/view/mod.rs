@@ -24,7 +24,7 @@ pub(crate) mod time;
 mod what;
 
 pub(crate) use activity::{Rows, USUAL as PAGE};
-pub(crate) use asked::{Asked, Requests, find as find_request};
+pub(crate) use asked::{Asked, Damaged, Requests, find as find_request};
 pub(crate) use audit::{CheckpointSeen, LogOverview, VerificationSeen, checkpoints};
 pub(crate) use call::{CallView, RawQuery};
 pub(crate) use chart::{Bars, Graph, graph, stages as stage_bars, waterfall};
@@ -32,6 +32,7 @@ pub(crate) use definition::{DefinitionQuery, Done, JudgementSent};
 pub(crate) use diff::{DiffLine, diff};
 pub(crate) use fold::{Piece, fold};
 pub(crate) use health::{Health, Latency, Queues};
+pub(crate) use json::visible;
 pub(crate) use key::{Found, Key, KeyQuery, SettlementSent};
 pub(crate) use mark::Segment;
 pub(crate) use metrics::metrics;

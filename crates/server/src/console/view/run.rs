@@ -39,7 +39,7 @@ pub(crate) struct RunView {
     pub(crate) done: u64,
     /// How many calls failed.
     pub(crate) failed: u64,
-    /// How many calls were refused.
+    /// How many calls were refused, before their tool ran or by the fence while it ran.
     pub(crate) refused: u64,
     /// Whether there are older calls, which are in none of these figures.
     pub(crate) has_older: bool,
@@ -80,6 +80,8 @@ impl Bar {
 #[serde(default)]
 struct CallHead {
     outcome: String,
+    /// The code of what the fence refused a tool before it failed.
+    refused: Option<String>,
     session: Option<String>,
     proposer: Option<String>,
     personality: Option<String>,
@@ -150,11 +152,15 @@ impl RunView {
     /// Adds a call, newest first.
     fn call(&mut self, stored: &Stored, reach: &mut Reach) {
         let head: CallHead = serde_json::from_str(&stored.record).unwrap_or_default();
-        match head.outcome.as_str() {
+        // Records of earlier versions have no field for it; the code that the call failed with says it where a handle refused.
+        let refused = head.refused.is_some() || stored.code.as_deref().is_some_and(is_reach_refusal);
+        let outcome = if head.outcome == "failed" && refused { "refused" } else { head.outcome.as_str() };
+        match outcome {
             "done" => self.done += 1,
             "refused" => self.refused += 1,
             _ => self.failed += 1,
         }
+        let outcome = outcome.to_owned();
         let add = |all: &mut Vec<String>, one: Option<String>| {
             if let Some(one) = one.filter(|one| !all.contains(one)) {
                 all.push(one);
@@ -176,7 +182,7 @@ impl RunView {
             self.calls.push(Bar {
                 index: stored.index,
                 tool,
-                outcome: head.outcome,
+                outcome,
                 code: stored.code.clone(),
                 start_us,
                 duration_us: head.duration_us,
@@ -198,6 +204,11 @@ impl RunView {
     pub(crate) const fn total(&self) -> u64 {
         self.done + self.failed + self.refused
     }
+}
+
+/// Tells whether a code says that the fence refused something.
+fn is_reach_refusal(code: &str) -> bool {
+    ringfence::Code::ALL.into_iter().any(|known| known.is_reach_refusal() && known.as_str() == code)
 }
 
 /// Adds a connection of a call, or of a server.

@@ -19,6 +19,8 @@ pub(crate) struct Head {
     change: Option<String>,
     settled: Option<String>,
     result: Option<Failed>,
+    /// The code of what the fence refused a tool before it failed.
+    refused: Option<String>,
     replayed: bool,
     attempts: Option<u64>,
     host: Option<String>,
@@ -57,7 +59,11 @@ impl Head {
     pub(crate) fn state(&self) -> &str {
         let of_server = self.about_text("verdict").filter(|_| self.step.as_deref() == Some("connection"));
         let words = [&self.outcome, &self.verdict, &self.step, &self.settled, &self.change];
-        of_server.or_else(|| words.into_iter().find_map(|word| word.as_deref())).unwrap_or_default()
+        let counts_as_refused = self.refused.as_ref().map(|_| "refused");
+        of_server
+            .or(counts_as_refused)
+            .or_else(|| words.into_iter().find_map(|word| word.as_deref()))
+            .unwrap_or_default()
     }
 
     /// Returns how long it took, in microseconds.
@@ -131,7 +137,10 @@ fn call(head: &Head) -> String {
     match head.outcome.as_deref() {
         Some("done") if head.replayed => "answered as an earlier call with the same key".to_owned(),
         Some("done") => format!("ran{tries}"),
-        Some("failed") => format!("failed{tries}: {error}"),
+        Some("failed") => match &head.refused {
+            Some(code) => format!("failed after it was refused ({code}){tries}: {error}"),
+            None => format!("failed{tries}: {error}"),
+        },
         Some("refused") => format!("was refused: {error}"),
         _ => "ended".to_owned(),
     }
@@ -177,6 +186,7 @@ fn approval(head: &Head) -> String {
         "agreed" => head.because(format!("{by} agreed")),
         "changed" => head.because(format!("{by} agreed to other arguments")),
         "refused" => head.because(format!("{by} refused it")),
+        "withdrawn" => head.because(format!("{by} withdrew the approval")),
         "approved" => format!("was agreed to by {by}"),
         "denied" => head.because(format!("was denied by {by}")),
         "expired" => "nobody agreed in time".to_owned(),
@@ -272,6 +282,8 @@ mod tests {
             ("approval", r#"{"step":"asked","by":[]}"#, "asked", "waits for people"),
             ("approval", r#"{"step":"agreed","by":["ada"],"reason":""}"#, "agreed", "ada agreed"),
             ("approval", r#"{"step":"changed","by":["ada"],"reason":"less"}"#, "changed", "ada agreed to other arguments: less"),
+            ("approval", r#"{"step":"withdrawn","by":["ada"],"reason":"no"}"#, "withdrawn", "ada withdrew the approval: no"),
+            ("call", r#"{"outcome":"failed","refused":"HOST_NOT_ALLOWED","result":{"ok":false,"error":"exit 6"}}"#, "refused", "failed after it was refused (HOST_NOT_ALLOWED): exit 6"),
             ("approval", r#"{"step":"refused","by":["ada"],"reason":"no"}"#, "refused", "ada refused it: no"),
             ("approval", r#"{"step":"approved","by":["ada","bob"]}"#, "approved", "was agreed to by ada, bob"),
             ("approver", r#"{"name":"ada","change":"added","role":"admin"}"#, "added", "ada was made admin"),

@@ -1,11 +1,13 @@
 //! A console with a store in memory, and people who look at it.
 
 mod browser;
+mod damaged;
 mod desk;
 mod log;
 mod scene;
 
 pub(crate) use browser::{Browser, client, encode};
+pub(crate) use damaged::DamagedApprovals;
 pub(crate) use desk::TestDesk;
 pub(crate) use log::TestLog;
 pub(crate) use scene::{AGENT, Scene, request, token};

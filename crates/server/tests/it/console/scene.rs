@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::log::both;
-use super::{Browser, TestDesk, TestLog};
+use super::{Browser, DamagedApprovals, TestDesk, TestLog};
 
 /// Who proposes calls.
 pub(crate) const AGENT: &str = "agent-7";
@@ -23,6 +23,8 @@ pub(crate) const AGENT: &str = "agent-7";
 pub(crate) struct Scene {
     pub(crate) address: SocketAddr,
     pub(crate) approvals: Arc<MemoryApprovals>,
+    /// The same, and the names of those that cannot be read.
+    pub(crate) all_approvals: Arc<DamagedApprovals>,
     pub(crate) keys: Arc<MemoryIdempotency>,
     pub(crate) log: Arc<TestLog>,
     pub(crate) desk: Arc<TestDesk>,
@@ -56,7 +58,9 @@ impl Scene {
         let (log, desk) = (Arc::new(TestLog::default()), Arc::new(TestDesk::default()));
         let live = Arc::new(Live::default());
         let (sink, reading) = both(&log);
-        let store = ConsoleStore { approvals: approvals.clone(), keys: keys.clone(), sink, log: reading };
+        let readable = approvals.clone();
+        let all_approvals = Arc::new(DamagedApprovals { readable, ..DamagedApprovals::default() });
+        let store = ConsoleStore { approvals: all_approvals.clone(), keys: keys.clone(), sink, log: reading };
         let parts = ConsoleParts { store, desk: desk.clone(), live: live.clone(), access: Arc::default() };
         let console = Console::bind("127.0.0.1:0".parse().unwrap(), config, parts).await.unwrap();
         let address = console.address();
@@ -64,7 +68,7 @@ impl Scene {
         tokio::spawn(console.run(async move {
             let _told = stopped.await;
         }));
-        Self { address, approvals, keys, log, desk, live, _stop: stop }
+        Self { address, approvals, all_approvals, keys, log, desk, live, _stop: stop }
     }
 
     /// Lets somebody in.

@@ -2,6 +2,7 @@
 
 mod bind;
 pub(crate) mod client;
+mod crowd;
 mod house;
 mod life;
 mod limit;

@@ -15,8 +15,9 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use ringfence::{
-    ApprovalError, ApprovalRequest, ApprovalStore, ApproverEntry, ApproverName, FiledRequest, Notice,
-    PersonDecision, Principal, Proof, RequestFilter, RequestState, Role, Standing, StoreError, TokenHash,
+    ApprovalError, ApprovalRequest, ApprovalStore, ApproverEntry, ApproverName, FiledRequest, ListedRequests,
+    Notice, PersonDecision, Principal, Proof, RequestFilter, RequestState, Role, Standing, StoreError,
+    TokenHash,
 };
 use rusqlite::Connection;
 
@@ -88,6 +89,18 @@ impl ApprovalStore for SqliteStore {
         let listed = self.read(move |store, connection| {
             store.check_listed(connection, "request")?;
             request::list(connection, store.0.clock.now(), &filter).map_err(|error| store.failed(&error))
+        });
+        async move { Ok(listed.await?) }.boxed()
+    }
+
+    fn list_requests<'a>(
+        &'a self,
+        filter: &'a RequestFilter,
+    ) -> BoxFuture<'a, Result<ListedRequests, StoreError>> {
+        let filter = filter.clone();
+        let listed = self.read(move |store, connection| {
+            let listed = request::list_readable(connection, store.0.clock.now(), &filter);
+            listed.map_err(|error| store.failed(&error))
         });
         async move { Ok(listed.await?) }.boxed()
     }

@@ -49,6 +49,10 @@ fn judge(
         return Ok(Err(missing(&decision.id)));
     };
     let filed = &entry.filed;
+    if decision.word == Word::Withdraw {
+        // Judged on a copy: what is kept is written by `keep`.
+        return Ok(filed.clone().withdraw(&by).map(|()| (by, entry)));
+    }
     let changed = |changed| filed.request.is_changed_by(changed);
     let refused = match filed.state {
         RequestState::Expired => Some(ApprovalError::Expired),
@@ -77,6 +81,12 @@ fn keep(
     mut entry: Entry,
     now: Duration,
 ) -> rusqlite::Result<FiledRequest> {
+    if decision.word == Word::Withdraw {
+        // Judged before, in the same transaction.
+        let _judged = entry.filed.withdraw(by);
+        row::update(connection, &entry)?;
+        return Ok(entry.filed);
+    }
     let decided = Decided {
         by: by.to_string(),
         word: decision.word,
@@ -89,7 +99,7 @@ fn keep(
         if people >= request.needed.approvals() { RequestState::Approved } else { RequestState::Open }
     };
     filed.state = match decision.word {
-        Word::Approve => enough(&filed.request, filed.decided.len()),
+        Word::Approve | Word::Withdraw => enough(&filed.request, filed.decided.len()),
         Word::Change => RequestState::Replaced,
         Word::Deny => RequestState::Denied,
     };

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ringfence::{
-    Approval, ApprovalRequest, FiledRequest, Notice, RequestFilter, RequestState, Standing, StoreError, Word,
-    notice_pause,
+    Approval, ApprovalRequest, FiledRequest, ListedRequests, Notice, RequestFilter, RequestState, Standing,
+    StoreError, Word, notice_pause,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, Transaction};
@@ -167,6 +167,21 @@ pub(super) fn list(
     now: Duration,
     filter: &RequestFilter,
 ) -> rusqlite::Result<Vec<FiledRequest>> {
+    let (rest, values) = conditions(now, filter);
+    Ok(row::select(connection, now, &rest, values)?.into_iter().map(|entry| entry.filed).collect())
+}
+
+/// Lists requests that can be read, newest first, and names those that cannot.
+pub(super) fn list_readable(
+    connection: &Connection,
+    now: Duration,
+    filter: &RequestFilter,
+) -> rusqlite::Result<ListedRequests> {
+    let (rest, values) = conditions(now, filter);
+    row::select_readable(connection, now, &rest, values)
+}
+
+fn conditions(now: Duration, filter: &RequestFilter) -> (String, Vec<Value>) {
     let mut values: Vec<Value> = Vec::new();
     let mut rest = String::new();
     let state = filter.state.map_or("", |state| match state {
@@ -192,7 +207,7 @@ pub(super) fn list(
     rest.push_str("ordinal > 0 ORDER BY ordinal DESC LIMIT ?");
     let most = i64::try_from(filter.most).ok().filter(|most| *most > 0);
     values.push(most.unwrap_or(i64::MAX).into());
-    Ok(row::select(connection, now, &rest, values)?.into_iter().map(|entry| entry.filed).collect())
+    (rest, values)
 }
 
 /// Returns the request of this name, or else the newest whose digest begins with it.

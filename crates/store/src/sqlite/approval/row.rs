@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use ringfence::{ApprovalRequest, Decided, FiledRequest, RequestState};
+use ringfence::{ApprovalRequest, DamagedRequest, Decided, FiledRequest, ListedRequests, RequestState};
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, Error, OptionalExtension as _, Row, params_from_iter};
 
@@ -111,6 +111,32 @@ pub(super) fn select(
     let sql = format!("SELECT {COLUMNS} FROM request WHERE {rest}");
     let mut select = connection.prepare_cached(&sql)?;
     select.query_map(params_from_iter(values), |row| read(row, now))?.collect()
+}
+
+/// Returns the requests that fit a condition, in an order, and the names of those that cannot be read.
+pub(super) fn select_readable(
+    connection: &Connection,
+    now: Duration,
+    rest: &str,
+    values: Vec<Value>,
+) -> rusqlite::Result<ListedRequests> {
+    let sql = format!("SELECT {COLUMNS} FROM request WHERE {rest}");
+    let mut select = connection.prepare_cached(&sql)?;
+    let mut rows = select.query(params_from_iter(values))?;
+    let mut listed = ListedRequests::default();
+    while let Some(row) = rows.next()? {
+        match read(row, now) {
+            Ok(entry) => listed.requests.push(entry.filed),
+            Err(error) => {
+                let id = match row.get::<_, String>(1) {
+                    Ok(id) => id,
+                    Err(_) => format!("row {}", row.get::<_, i64>(0)?),
+                };
+                listed.damaged.push(DamagedRequest { id, why: error.to_string() });
+            }
+        }
+    }
+    Ok(listed)
 }
 
 /// Returns the entry of this name.

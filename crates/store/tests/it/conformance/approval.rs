@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{Made, on_each, on_each_database, on_each_pair};
 use crate::it::sample::{ORIGIN, key, log};
 
-const HOUR: Duration = Duration::from_hours(1);
+pub(super) const HOUR: Duration = Duration::from_hours(1);
 
 /// A request of the run `run-1`, whose arguments tell it from others.
 pub(crate) fn request(arguments: Value, needed: Decision) -> ApprovalRequest {
@@ -34,22 +34,22 @@ pub(crate) fn request(arguments: Value, needed: Decision) -> ApprovalRequest {
     request.with_arguments(arguments).unwrap()
 }
 
-fn person(name: &str) -> ApproverName {
+pub(super) fn person(name: &str) -> ApproverName {
     name.parse().unwrap()
 }
 
 /// A token for each name, the same whenever it is asked for.
-fn token(name: &str) -> TokenHash {
+pub(super) fn token(name: &str) -> TokenHash {
     ApproverToken::new(&format!("token of {name}")).hash()
 }
 
-async fn people(approvals: &dyn ApprovalStore) {
+pub(super) async fn people(approvals: &dyn ApprovalStore) {
     for name in ["ada", "bob", "cyd"] {
         approvals.add_approver(&person(name), token(name), Role::Approver).await.unwrap();
     }
 }
 
-fn decision(id: &str, name: &str, word: Word) -> PersonDecision {
+pub(super) fn decision(id: &str, name: &str, word: Word) -> PersonDecision {
     PersonDecision {
         id: id.into(),
         by: Proof::Token(token(name)),
@@ -59,7 +59,7 @@ fn decision(id: &str, name: &str, word: Word) -> PersonDecision {
     }
 }
 
-async fn say(
+pub(super) async fn say(
     approvals: &dyn ApprovalStore,
     id: &str,
     name: &str,
@@ -68,7 +68,7 @@ async fn say(
     approvals.decide(&decision(id, name, word)).await
 }
 
-fn approved(request: &ApprovalRequest, people: &[&str]) -> Standing {
+pub(super) fn approved(request: &ApprovalRequest, people: &[&str]) -> Standing {
     let approval = |by: &&str| Approval { by: (*by).into(), digest: request.digest.clone() };
     Standing::Approved(people.iter().map(approval).collect())
 }

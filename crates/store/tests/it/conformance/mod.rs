@@ -8,6 +8,7 @@ mod log;
 mod principal;
 mod search;
 mod value;
+mod withdraw;
 
 use std::any::Any;
 use std::sync::Arc;

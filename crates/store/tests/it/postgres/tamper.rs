@@ -2,7 +2,11 @@
 
 use ringfence::audit::{Finding, Progress};
 
+use ringfence::policy::Decision;
+use ringfence::{ApprovalStore as _, RequestFilter, RequestState};
+
 use super::*;
+use crate::it::conformance::request;
 use crate::it::sample::{ORIGIN, append, call, key, log};
 
 #[tokio::test]
@@ -171,4 +175,24 @@ async fn says_what_does_not_fit() {
         bench.sql(sql).await;
         assert_eq!(store.check().await.unwrap(), [sentence], "{sql}");
     }
+}
+
+#[tokio::test]
+async fn a_damaged_request_does_not_hide_the_others() {
+    let bench = Bench::new().await;
+    let store = bench.open().await;
+    let hour = std::time::Duration::from_hours(1);
+    let mut ids = Vec::new();
+    for number in 0..3 {
+        let request = request(serde_json::json!(number), Decision::Ask);
+        ids.push(store.file(&request, hour).await.unwrap());
+    }
+    let open = RequestFilter { state: Some(RequestState::Open), ..RequestFilter::default() };
+    bench.sql(&format!("UPDATE request SET document = '{{' WHERE id = '{}'", ids[1])).await;
+    let listed = store.list_requests(&open).await.unwrap();
+    let readable: Vec<_> = listed.requests.iter().map(|filed| filed.id.clone()).collect();
+    assert_eq!(readable, [ids[2].clone(), ids[0].clone()]);
+    let damaged: Vec<_> = listed.damaged.iter().map(|damaged| damaged.id.clone()).collect();
+    assert_eq!(damaged, [ids[1].clone()]);
+    store.requests(&open).await.unwrap_err();
 }

@@ -3,7 +3,11 @@
 use ringfence::audit::Progress;
 use std::sync::Arc;
 
+use ringfence::policy::Decision;
+use ringfence::{ApprovalStore as _, RequestFilter, RequestState};
+
 use super::*;
+use crate::it::conformance::request;
 
 /// The words of what a verification finds.
 fn words(bench: &Bench, tail: u64) -> Vec<&'static str> {
@@ -164,4 +168,29 @@ async fn does_not_go_on_with_a_tree_that_does_not_fit() {
         let error = SqliteStore::open(&bench.path()).unwrap_err().to_string();
         assert!(error.contains("is damaged: ") && error.ends_with(why), "{sql}: {error}");
     }
+}
+
+#[tokio::test]
+async fn a_damaged_request_does_not_hide_the_others() {
+    let bench = Bench::new();
+    let store = bench.open();
+    let hour = std::time::Duration::from_hours(1);
+    let mut ids = Vec::new();
+    for number in 0..4 {
+        let request = request(serde_json::json!(number), Decision::Ask);
+        ids.push(store.file(&request, hour).await.unwrap());
+    }
+    let open = RequestFilter { state: Some(RequestState::Open), ..RequestFilter::default() };
+    assert_eq!(store.list_requests(&open).await.unwrap().damaged, []);
+    bench.sql(
+        "UPDATE request SET body = '{' WHERE ordinal = 1; UPDATE request SET digest = 'x' WHERE ordinal = 3",
+    );
+    let listed = store.list_requests(&open).await.unwrap();
+    let readable: Vec<_> = listed.requests.iter().map(|filed| filed.id.clone()).collect();
+    assert_eq!(readable, [ids[3].clone(), ids[1].clone()]);
+    let damaged: Vec<_> = listed.damaged.iter().map(|damaged| damaged.id.clone()).collect();
+    assert_eq!(damaged, [ids[2].clone(), ids[0].clone()]);
+    assert!(listed.damaged.iter().all(|damaged| !damaged.why.is_empty()));
+    store.requests(&open).await.unwrap_err();
+    store.request(&ids[0]).await.unwrap_err();
 }
