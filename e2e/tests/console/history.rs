@@ -53,7 +53,7 @@ async fn write(path: &Path) {
         let made = tool(name).input_schema(schema).output_schema(json!({ "type": "integer" }));
         let made = made.run(|input: Value, _| async move {
             if input["number"].as_u64().is_some_and(|number| number % 97 == 3) {
-                Err("the upstream is away".into())
+                Err(std::io::Error::other("the upstream is away").into())
             } else {
                 Ok(input["number"].clone())
             }

@@ -7,14 +7,12 @@ use serde::Deserialize;
 
 use super::hour::{HOUR_MS, Hour};
 use super::name::Names;
-use super::run::{RunSummary, SessionSummary, add_name};
+use super::run::{LENGTH, RunSummary, SessionSummary, add_name};
 
 /// How many runs, and how many sessions, are remembered.
 const REMEMBERED: usize = 20_000;
 /// How many hours are remembered: a quarter of a year.
 const HOURS: usize = 92 * 24;
-/// How long the name of a run or session may be that is listed, in bytes.
-const LENGTH: usize = 512;
 
 /// What was counted.
 #[derive(Debug, Default)]
@@ -100,7 +98,7 @@ impl Count {
         if stored.kind == "call" {
             own.calls.add(outcome.unwrap_or_default());
             add_name(&mut own.agents, stored.principal.as_deref());
-            if head.session.is_some() {
+            if head.session.as_ref().is_some_and(|session| session.len() <= LENGTH) {
                 own.session.clone_from(&head.session);
             }
             if outcome == Some("refused") {

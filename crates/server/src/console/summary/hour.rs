@@ -7,8 +7,10 @@ use crate::console::live::STEPS;
 
 /// How long an hour is, in milliseconds.
 pub(crate) const HOUR_MS: u64 = 60 * 60 * 1000;
-/// How many tools and how many codes of an hour are told apart.
-const NAMES: usize = 200;
+/// How many tools and how many codes of an hour are told apart, and how long their names may be, in bytes. Agents choose names of tools
+/// that nobody knows.
+const NAMES: usize = 100;
+const LENGTH: usize = 128;
 /// What the rest is counted under.
 const OTHER: &str = "other";
 
@@ -69,7 +71,8 @@ impl Hour {
 }
 
 fn add(names: &mut BTreeMap<String, u64>, name: &str) {
-    let name = if names.len() < NAMES || names.contains_key(name) { name } else { OTHER };
+    let is_told = name.len() <= LENGTH && (names.len() < NAMES || names.contains_key(name));
+    let name = if is_told { name } else { OTHER };
     match names.get_mut(name) {
         Some(count) => *count += 1,
         None => drop(names.insert(name.to_owned(), 1)),
@@ -87,12 +90,12 @@ mod tests {
         for number in 0..300_u64 {
             hour.add_call(&format!("tool-{number}"), "done", 700);
         }
-        hour.add_call("slow", "refused", u64::MAX);
+        hour.add_call(&"slow".repeat(40), "refused", u64::MAX);
         hour.add_refusal("FORBIDDEN");
         let mut both = hour.clone();
         both.merge(&hour);
         assert_eq!((both.calls.done, both.calls.refused, both.calls.total()), (600, 2, 602));
-        assert_eq!((both.tools.len(), both.tools["other"]), (NAMES + 1, 202));
+        assert_eq!((both.tools.len(), both.tools["other"]), (NAMES + 1, 402));
         assert_eq!((both.within(50), both.within(100)), (Some(1_000), Some(60_000_000)));
         assert_eq!(both.refusals["FORBIDDEN"], 2);
     }

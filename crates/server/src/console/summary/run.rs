@@ -74,9 +74,13 @@ pub(crate) struct SessionSummary {
     pub(crate) last_index: u64,
 }
 
+/// How long a name may be that is kept here, in bytes.
+pub(super) const LENGTH: usize = 512;
+
 /// Adds a name to a short list of them.
 pub(super) fn add_name(all: &mut Vec<String>, name: Option<&str>) {
     if let Some(name) = name
+        && name.len() <= LENGTH
         && all.len() < NAMED
         && !all.iter().any(|one| one == name)
     {
