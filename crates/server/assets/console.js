@@ -17,7 +17,9 @@
   const clock = (root) => root.querySelectorAll("time[data-ms]").forEach((own) => {
     const at = new Date(Number(own.dataset.ms));
     own.title = own.dateTime;
-    own.textContent = own.dataset.form === "time" ? at.toLocaleTimeString() : at.toLocaleString();
+    const isToday = at.toDateString() === new Date().toDateString();
+    const day = own.dataset.form === "short" && isToday ? "" : `${at.toLocaleDateString(undefined, { month: "short", day: "numeric", year: at.getFullYear() === new Date().getFullYear() ? undefined : "numeric" })}, `;
+    own.textContent = day + at.toLocaleTimeString();
   });
   const left = () => document.querySelectorAll("[data-until]").forEach((own) => {
     const seconds = Math.max(0, Math.round((Number(own.dataset.until) - Date.now()) / 1000));
@@ -34,21 +36,82 @@
     if (count > 0) document.title = `(${count}) ${document.title}`;
   };
 
+  // Fields in which a person writes; keys are not shortcuts there, and nothing is drawn anew under their hands.
+  const isWriting = (own) => own.matches("textarea, select, input:not([type=checkbox]):not([type=radio])");
+
+  // How many requests are selected.
+  const tally = () => {
+    const bar = document.getElementById("bar");
+    if (!bar) return;
+    const all = document.querySelectorAll("[name=pick]");
+    const count = document.querySelectorAll("[name=pick]:checked").length;
+    document.getElementById("picked").textContent = `${count} of ${all.length} selected`;
+    const every = document.getElementById("pick-all");
+    every.hidden = false;
+    every.textContent = count === all.length ? "Select none" : "Select all";
+    for (const own of bar.querySelectorAll("button[type=submit]")) {
+      own.disabled = count === 0;
+      own.textContent = `${own.value === "deny" ? "Deny" : "Approve"} ${count === 0 ? "selected" : count}`;
+    }
+    bar.classList.toggle("idle", count === 0);
+  };
+  addEventListener("change", (event) => { if (event.target.matches("[name=pick]")) tally(); });
+  addEventListener("click", (event) => {
+    if (event.target.id !== "pick-all") return;
+    const all = [...document.querySelectorAll("[name=pick]")];
+    const on = all.some((own) => !own.checked);
+    all.forEach((own) => { own.checked = on; });
+    tally();
+  });
+  addEventListener("submit", (event) => {
+    const deny = event.submitter && event.submitter.value === "deny";
+    const field = deny && event.target.querySelector("[name=reason]");
+    if (field && !field.value.trim()) { event.preventDefault(); say("A refusal needs a reason"); field.focus(); }
+  });
+  tally();
+
+  // Names are suggested while somebody types.
+  let asking = null;
+  addEventListener("input", (event) => {
+    const own = event.target;
+    if (!own.dataset || !own.dataset.suggest || !own.list) return;
+    clearTimeout(asking);
+    asking = setTimeout(async () => {
+      const query = new URLSearchParams({ field: own.dataset.suggest, text: own.value });
+      const reply = await fetch(`/api/v1/names?${query}`).catch(() => null);
+      if (!reply || !reply.ok || reply.redirected) return;
+      const { names } = await reply.json();
+      own.list.replaceChildren(...names.map((name) => { const one = document.createElement("option"); one.value = name; return one; }));
+    }, 120);
+  });
+
   // Parts of a page that say where they come from are fetched anew when something happens.
   let refreshing = null;
   const refresh = () => {
     clearTimeout(refreshing);
     refreshing = setTimeout(async () => {
       for (const part of document.querySelectorAll("[data-part]")) {
-        if (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select")) continue;
+        if (part.contains(document.activeElement) && isWriting(document.activeElement)) continue;
         const reply = await fetch(part.dataset.part, { headers: { accept: "text/html" } }).catch(() => null);
         if (!reply || !reply.ok || reply.redirected) continue;
         const fresh = parse(await reply.text());
         const counted = fresh.querySelector("[data-waiting]");
         if (counted) waiting(Number(counted.dataset.waiting));
         clock(fresh);
+        // What was selected stays selected only where it is the same request with the same digest.
+        const picked = new Set([...part.querySelectorAll("[name=pick]:checked")].map((own) => own.value));
+        fresh.querySelectorAll("[name=pick]").forEach((own) => { own.checked = picked.has(own.value); });
+        const focused = part.contains(document.activeElement) ? document.activeElement : null;
+        const href = focused && focused.getAttribute("href");
+        const same = focused && (focused.id ? `#${CSS.escape(focused.id)}` : href && `a[href="${CSS.escape(href)}"]`);
+        const reason = part.querySelector("#bulk-reason");
+        const written = reason ? reason.value : "";
         part.replaceChildren(fresh);
-        left();
+        const field = part.querySelector("#bulk-reason");
+        if (field) field.value = written;
+        const again = same && part.querySelector(same);
+        if (again) again.focus();
+        left(); tally();
       }
     }, 150);
   };
@@ -117,16 +180,64 @@
     pause.addEventListener("click", () => pause.setAttribute("aria-pressed", String(pause.getAttribute("aria-pressed") !== "true")));
   }
 
-  // Keys: a digit opens a page, `/` goes to the first filter, `?` tells.
-  addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
+  // Keys. None of them decides anything: they go to a place or to a button, and Enter presses it.
+  const help = document.getElementById("help");
+  const keysOn = document.getElementById("keys-on");
+  const usesKeys = () => localStorage.getItem("ringfence-keys") !== "off";
+  if (keysOn) {
+    keysOn.checked = usesKeys();
+    keysOn.addEventListener("change", () => localStorage.setItem("ringfence-keys", keysOn.checked ? "on" : "off"));
+  }
+  const openHelp = (event) => { if (help && help.showModal) { event.preventDefault(); if (!help.open) help.showModal(); } };
+  const helpLink = document.getElementById("help-link");
+  if (helpLink) helpLink.addEventListener("click", openHelp);
+
+  // The items of a list, each with what opens it.
+  const items = () => [...document.querySelectorAll("[data-item], #rows > tr, .activity tbody > tr")];
+  const current = () => items().findIndex((own) => own.contains(document.activeElement));
+  const focusItem = (place) => {
+    const own = items()[place];
+    const target = own && (own.querySelector("[name=pick]") || own.querySelector(".open, .request, .definition"));
+    if (target) { target.focus(); own.scrollIntoView({ block: "nearest" }); }
+    return Boolean(target);
+  };
+  const key = (event) => {
+    const name = event.key;
     const links = document.querySelectorAll(".top nav a");
-    const digit = Number(event.key);
-    if (digit >= 1 && digit <= links.length) { links[digit - 1].click(); event.preventDefault(); }
-    if (event.key === "/") {
-      const field = document.querySelector(".filters input");
-      if (field) { field.focus(); event.preventDefault(); }
+    if (/^[0-9]$/.test(name)) { const link = links[name === "0" ? 9 : Number(name) - 1]; if (link) link.click(); return Boolean(link); }
+    switch (name) {
+      case "?": openHelp(event); return true;
+      case "/": { const field = document.querySelector(".filters input:not([type=hidden])"); if (field) { field.focus(); field.select(); } return Boolean(field); }
+      case "s": location.assign("/sessions"); return true;
+      case "j": return focusItem(current() + 1);
+      case "k": return focusItem(Math.max(0, current() - 1));
+      case "o": { const own = items()[Math.max(0, current())]; const link = own && own.querySelector("a.open, a.request, a.definition"); if (link) link.click(); return Boolean(link); }
+      case "x": {
+        const at = Math.max(0, current());
+        const own = items()[at] && items()[at].querySelector("[name=pick]");
+        if (!own) return focusItem(at + 1);
+        own.checked = !own.checked;
+        tally();
+        if (!focusItem(at + 1)) own.focus();
+        return true;
+      }
+      case "a": { const own = document.querySelector("button[value=approve]:not(:disabled)"); if (own) own.focus(); return Boolean(own); }
+      case "d": { const own = document.querySelector("#bulk-reason, #reason"); if (own) own.focus(); return Boolean(own); }
+      default: {
+        const focus = document.querySelector(`[data-focus="${CSS.escape(name)}"]`);
+        if (focus) { focus.focus(); return true; }
+        const own = document.querySelector(`[data-key="${CSS.escape(name)}"]`);
+        if (!own) return false;
+        if (own.matches("input")) { own.focus(); own.select(); } else own.click();
+        return true;
+      }
     }
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isWriting(event.target)) return;
+    if (help && help.open) return;
+    if (event.key.length !== 1 || event.key === " " || (!usesKeys() && event.key !== "?")) return;
+    if (key(event)) event.preventDefault();
   });
 
   // What was asked to be confirmed is.

@@ -13,7 +13,8 @@ fn axe_finds_no_serious_fault() {
     let axe = fs::read_to_string(installed().join("axe/node_modules/axe-core/axe.min.js")).unwrap();
     let (scene, token, _waiting) = lively();
     let mut checked = 0;
-    for (size, dark) in [((1280, 900), false), ((1280, 900), true), ((390, 844), false)] {
+    for (size, dark) in [((1280, 900), false), ((1280, 900), true), ((390, 844), false), ((1920, 1080), true)]
+    {
         let browser = Browser::start(size, dark);
         browser.go(&scene.url("/login"));
         check(&browser, &axe, "/login");
@@ -60,12 +61,21 @@ fn everything_is_reached_by_keyboard() {
     let (scene, token, _waiting) = lively();
     let browser = scene.browser_of(&token);
     // A digit opens each page.
-    for (digit, path) in ["/approvals", "/activity", "/tools", "/policy", "/idempotency", "/audit", "/health"]
-        .iter()
-        .enumerate()
-    {
-        browser.press(&(digit + 1).to_string());
-        browser.until(&format!("location.pathname === '{path}'"));
+    let paths = [
+        "/approvals",
+        "/activity",
+        "/runs",
+        "/charts",
+        "/tools",
+        "/policy",
+        "/idempotency",
+        "/audit",
+        "/people",
+        "/health",
+    ];
+    for (digit, path) in paths.iter().enumerate() {
+        browser.press(&((digit + 1) % 10).to_string());
+        browser.until(&format!("location.pathname === '{path}' && document.readyState === 'complete'"));
     }
     // The first stop leads past the list of pages, and every stop is seen.
     browser.go(&scene.url("/approvals"));

@@ -211,6 +211,15 @@ impl Browser {
         self.post("/actions", &keys).unwrap();
     }
 
+    /// Says yes to a question of the browser.
+    pub(crate) fn accept(&self) {
+        let begun = Instant::now();
+        while let Err(error) = self.post("/alert/accept", &json!({})) {
+            assert!(begun.elapsed() < PATIENCE, "no question: {error}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     /// What the browser complained about since it was last asked.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let log = self.post("/se/log", &json!({ "type": "browser" })).unwrap();

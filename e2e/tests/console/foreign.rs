@@ -38,6 +38,11 @@ fn foreign_text_is_text_everywhere() {
         format!("/login?next={}", encoded(&format!("/{foreign}"))),
         format!("/nowhere/{}", encoded(&foreign)),
         "/health".to_owned(),
+        "/runs".to_owned(),
+        "/sessions".to_owned(),
+        "/charts".to_owned(),
+        format!("/runs?text={0}&agent={0}&session={0}", encoded(&foreign)),
+        format!("/people?text={}", encoded(&foreign)),
     ];
     browser.go(&scene.url("/approvals"));
     pages.extend(links(&browser, "a.request"));

@@ -12,6 +12,8 @@ mod attack;
 mod browser;
 mod definition;
 mod foreign;
+mod history;
+mod job;
 mod page;
 mod scene;
 mod wire;

@@ -1,5 +1,6 @@
 //! Every page with something on it, and a picture of each.
 
+use std::path::Path;
 use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
@@ -9,7 +10,12 @@ use crate::console::scene::Scene;
 
 /// A gateway in which a lot has happened, and the token of an admin. Two calls wait.
 pub(crate) fn lively() -> (Scene, String, [JoinHandle<Value>; 2]) {
-    let scene = Scene::start();
+    lively_on(|_| {})
+}
+
+/// The same on a store that was prepared.
+pub(crate) fn lively_on(prepare: impl FnOnce(&Path)) -> (Scene, String, [JoinHandle<Value>; 2]) {
+    let scene = Scene::start_on(prepare);
     let ada = scene.person("ada", "admin");
     let agent = scene.agent();
     agent.tools();
@@ -49,6 +55,11 @@ pub(crate) fn pages(scene: &Scene, browser: &Browser) -> Vec<(String, String)> {
         of("call", &format!("{call}?raw=show")),
         of("call-refused", &refused),
         of("run", &run),
+        of("runs", "/runs"),
+        of("sessions", "/sessions"),
+        of("charts", "/charts"),
+        of("people", "/people"),
+        of("help", "/help"),
         of("tools", "/tools"),
         of("tool", "/tools/definition?key=tool:pay"),
         of("definition", "/tools/definition?server=clerk&key=tool:describe"),
@@ -63,9 +74,12 @@ pub(crate) fn pages(scene: &Scene, browser: &Browser) -> Vec<(String, String)> {
 #[test]
 fn every_page_has_a_picture_and_no_complaint() {
     let (scene, token, _waiting) = lively();
-    for (size, dark, suffix) in
-        [((1280, 900), false, ""), ((1280, 900), true, "-dark"), ((390, 844), false, "-phone")]
-    {
+    for (size, dark, suffix) in [
+        ((1280, 900), false, ""),
+        ((1280, 900), true, "-dark"),
+        ((390, 844), false, "-phone"),
+        ((1920, 1080), true, "-wall"),
+    ] {
         let browser = Browser::start(size, dark);
         browser.go(&scene.url("/login"));
         browser.picture(&format!("login{suffix}"));

@@ -113,6 +113,11 @@ pub(crate) struct Scene {
 impl Scene {
     /// Starts a gateway with the tools above.
     pub(crate) fn start() -> Self {
+        Self::start_on(|_| {})
+    }
+
+    /// The same on a store that was prepared.
+    pub(crate) fn start_on(prepare: impl FnOnce(&Path)) -> Self {
         let base = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
         // Not in `/tmp`, of which a sandbox has one of its own.
         let folder =
@@ -140,6 +145,7 @@ impl Scene {
             .replace("CLERK", &clerk)
             .replace("DESCRIPTION", scene.description().to_str().unwrap());
         fs::write(scene.policy(), policy).unwrap();
+        prepare(&scene.store());
         let mut command = scene.command(&["gateway", "--store", scene.store().to_str().unwrap()]);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = child.stderr.take().unwrap();

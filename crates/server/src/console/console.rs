@@ -17,6 +17,7 @@ use super::config::{ConsoleConfig, ConsoleParts};
 use super::enter::enter;
 use super::front::Front;
 use super::live::Feed;
+use super::summary::Summary;
 use super::{api, page};
 use crate::http::{Bounds, EdgeError, Guard, Listener, Rate, acceptor};
 
@@ -71,6 +72,7 @@ impl Console {
         let ConsoleParts { store, desk, live, access } = parts;
         let front = Front {
             feed: Feed::new(Arc::clone(&store.log)),
+            summary: Summary::new(Arc::clone(&store.log)),
             store,
             desk,
             live,
@@ -111,7 +113,7 @@ impl Console {
         let Self { listener, front, .. } = self;
         let feeding = tokio_util::task::AbortOnDropHandle::new(tokio::spawn({
             let front = Arc::clone(&front);
-            async move { front.feed.run().await }
+            async move { tokio::join!(front.feed.run(), front.summary.run()) }
         }));
         let router = router(&front);
         let stopped = async {

@@ -1,4 +1,4 @@
-//! What is taken along: the whole log as lines of JSON, and the proof of one entry.
+//! What is taken along: the whole log as lines of JSON, what a filter leaves of it, and the proof of one entry.
 //!
 //! INVARIANT: an export needs no more memory than one page of entries, however large the log is, and begins only once the audit
 //! knows who takes it.
@@ -10,18 +10,20 @@ use axum::extract::{Path, State};
 use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use ringfence::Role;
 use ringfence::audit::{Filter, Note, Stored};
 use serde_json::{Value, json};
 
+use super::api::Wanted;
 use super::enter::Reply;
 use super::fault::Fault;
 use super::front::{Caller, Front};
-use super::view::json as shown;
+use super::view::{Plan, Row, RowQuery, csv as shown_csv, json as shown};
 
-/// How many entries are read at once.
+/// How many entries are read at once, and how many where they come without their outputs.
 const PAGE: usize = 32;
+const FILTERED: usize = 500;
 
 /// Sends all entries there are at the start.
 pub(crate) async fn log(State(front): State<Arc<Front>>, caller: Caller) -> Result<Reply, Fault> {
@@ -39,6 +41,78 @@ pub(crate) async fn log(State(front): State<Arc<Front>>, caller: Caller) -> Resu
         Ok::<_, ringfence::StoreError>(Some((Bytes::from(lines), (front, last + 1))))
     });
     Ok(file(Body::from_stream(pages), "application/jsonl", "ringfence-audit.jsonl"))
+}
+
+/// How filtered entries are written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Format {
+    /// Fields for a spreadsheet.
+    Csv,
+    /// The records themselves.
+    Jsonl,
+}
+
+/// Sends the entries that fit, newest first, for a spreadsheet.
+pub(crate) async fn csv(
+    State(front): State<Arc<Front>>,
+    caller: Caller,
+    Wanted(query): Wanted<RowQuery>,
+) -> Result<Reply, Fault> {
+    filtered(front, &caller, &query, Format::Csv).await
+}
+
+/// Sends the entries that fit, newest first, as lines of JSON without their outputs.
+pub(crate) async fn jsonl(
+    State(front): State<Arc<Front>>,
+    caller: Caller,
+    Wanted(query): Wanted<RowQuery>,
+) -> Result<Reply, Fault> {
+    filtered(front, &caller, &query, Format::Jsonl).await
+}
+
+/// Sends what a page with the same filter would list on all of its pages.
+async fn filtered(
+    front: Arc<Front>,
+    caller: &Caller,
+    query: &RowQuery,
+    format: Format,
+) -> Result<Reply, Fault> {
+    caller.at_least(Role::Approver)?;
+    let plan = Plan::new(&front, query).await?;
+    // What is written from now on, this export among it, is not part of it.
+    let end = front.store.log.size().await?;
+    let (kind, extension) = match format {
+        Format::Csv => ("text/csv", "csv"),
+        Format::Jsonl => ("application/jsonl", "jsonl"),
+    };
+    let about = json!({ "filter": query.written(), "format": extension });
+    front.keep(caller, "exported entries", about).await?;
+    let first = Bytes::from_static(if format == Format::Csv { shown_csv::HEAD.as_bytes() } else { b"" });
+    let pages = stream::try_unfold((front, plan, Some(end)), move |(front, plan, below)| async move {
+        let Some(below) = below else { return Ok(None) };
+        let page = plan.read(&*front.store.log, below, FILTERED).await;
+        let page = page.inspect_err(|error| tracing::warn!("an export was broken off: {error}"))?;
+        let mut lines = String::new();
+        for stored in &page.entries {
+            match format {
+                Format::Csv => lines.push_str(&shown_csv::line(&Row::of(stored))),
+                Format::Jsonl => {
+                    // A list is not given what is large.
+                    let whole = if stored.record.is_empty() {
+                        front.store.log.entry(stored.index).await?
+                    } else {
+                        None
+                    };
+                    let record = &whole.as_ref().unwrap_or(stored).record;
+                    let light = Stored { record: record.clone(), raw: None, clean: None, ..stored.clone() };
+                    lines.push_str(&line(&light));
+                }
+            }
+        }
+        Ok::<_, ringfence::StoreError>(Some((Bytes::from(lines), (front, plan, page.older))))
+    });
+    let all = stream::once(std::future::ready(Ok(first))).chain(pages);
+    Ok(file(Body::from_stream(all), kind, &format!("ringfence-entries.{extension}")))
 }
 
 /// Sends the proof that an entry is under the first believed checkpoint that covers it.

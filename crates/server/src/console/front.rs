@@ -15,6 +15,7 @@ use super::act::Verifications;
 use super::fault::Fault;
 use super::live::{Feed, Live};
 use super::port::{ConsoleStore, Desk, DeskError};
+use super::summary::Summary;
 use crate::http::{Guard, Rate};
 
 /// How long it is believed how many requests wait.
@@ -41,6 +42,8 @@ pub(crate) struct Front {
     pub(crate) desk: Arc<dyn Desk>,
     pub(crate) live: Arc<Live>,
     pub(crate) feed: Feed,
+    /// What the log holds, counted.
+    pub(crate) summary: Summary,
     pub(crate) access: Arc<Access>,
     pub(crate) cookies: Cookies,
     pub(crate) guard: Guard,

@@ -23,6 +23,7 @@ mod page;
 mod plain;
 mod port;
 mod sent;
+mod summary;
 mod view;
 
 pub use api::document;

@@ -11,6 +11,7 @@ mod console_login;
 mod console_policy;
 mod console_reference;
 mod console_tools;
+mod console_work;
 mod http;
 mod session;
 mod wait;

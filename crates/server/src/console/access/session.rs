@@ -80,6 +80,25 @@ impl Sessions {
         sessions.values().filter(|session| session.is_alive(now)).count()
     }
 
+    /// Returns how many sessions of somebody are alive.
+    pub(crate) fn count_of(&self, name: &ApproverName) -> u64 {
+        let now = Instant::now();
+        let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.values().filter(|session| session.name == *name && session.is_alive(now)).count() as u64
+    }
+
+    /// Ends every session of somebody.
+    pub(crate) fn end_of(&self, name: &ApproverName) {
+        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.retain(|_, session| {
+            let is_theirs = session.name == *name;
+            if is_theirs {
+                session.over.cancel();
+            }
+            !is_theirs
+        });
+    }
+
     /// Ends a session.
     pub(crate) fn end(&self, own: &str) {
         let ended = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&hash(own));
@@ -135,6 +154,13 @@ mod tests {
         assert!(entered.over.is_cancelled());
         assert!(sessions.find(&one).is_none());
         assert!(sessions.find(&other).is_some());
+        let (third, bob) = (sessions.begin(person("ada")), "bob".parse().unwrap());
+        assert_eq!(sessions.count_of(&bob), 1);
+        let streaming = sessions.find(&other).unwrap().over;
+        sessions.end_of(&bob);
+        assert!(
+            streaming.is_cancelled() && sessions.find(&other).is_none() && sessions.find(&third).is_some()
+        );
     }
 
     #[test]

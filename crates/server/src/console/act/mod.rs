@@ -5,9 +5,11 @@
 mod definition;
 mod key;
 mod manifest;
+mod person;
 mod verification;
 
 pub(crate) use definition::{judge, missing};
 pub(crate) use key::settle;
 pub(crate) use manifest::accept;
+pub(crate) use person::revoke;
 pub(crate) use verification::{Verifications, Verifying, verify};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::decision::{self, Say};
+use super::super::decision::{self, Decided, Pick, Say};
 use super::super::fault::Fault;
 use super::super::front::{Caller, Front};
 use super::super::view::{Asked, Damaged, Request};
@@ -44,6 +44,27 @@ pub(crate) struct DecisionBody {
     /// With `change`, the other arguments.
     #[schemars(with = "Option<Value>")]
     arguments: Option<Box<RawValue>>,
+    /// The digest of what was shown; where it is given, nothing else is decided.
+    digest: Option<String>,
+}
+
+/// What a person says about several requests.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct DecisionsBody {
+    /// `approve` or `deny`.
+    word: String,
+    /// Why; a refusal needs one.
+    #[serde(default)]
+    reason: String,
+    /// The requests, each with the digest of what was shown; at most 100.
+    requests: Vec<Pick>,
+}
+
+/// What became of several decisions.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+pub(crate) struct DecisionList {
+    /// What became of each, in the order they were sent.
+    decided: Vec<Decided>,
 }
 
 /// Requests.
@@ -65,6 +86,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         Endpoint::post("/api/v1/approvals/{id}/decision", "Decide about a request", Role::Approver)
             .takes::<DecisionBody>()
             .answers::<Request, _, _>(decide),
+        Endpoint::post("/api/v1/approvals", "Approve or deny several requests", Role::Approver)
+            .takes::<DecisionsBody>()
+            .answers::<DecisionList, _, _>(decide_all),
     ]
 }
 
@@ -108,6 +132,17 @@ async fn decide(
         word: decision::word(&body.word)?,
         reason: body.reason,
         arguments: body.arguments.map(|raw| raw.get().to_owned()),
+        digest: body.digest,
     };
     Ok(Json(Request::of(&decision::decide(&front, &caller, &id, say).await?)))
+}
+
+async fn decide_all(
+    State(front): State<Arc<Front>>,
+    caller: Caller,
+    Sent(body): Sent<DecisionsBody>,
+) -> Result<Json<DecisionList>, Fault> {
+    let word = decision::word(&body.word)?;
+    let decided = decision::decide_all(&front, &caller, body.requests, word, &body.reason).await?;
+    Ok(Json(DecisionList { decided }))
 }

@@ -12,8 +12,10 @@ mod health;
 mod key;
 mod me;
 mod openapi;
+mod person;
 mod policy;
 mod run;
+mod trend;
 
 use std::sync::Arc;
 
@@ -34,6 +36,8 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(key::endpoints());
     all.extend(audit::endpoints());
     all.extend(health::endpoints());
+    all.extend(person::endpoints());
+    all.extend(trend::endpoints());
     all
 }
 

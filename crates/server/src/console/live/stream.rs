@@ -18,7 +18,7 @@ use super::super::api::Wanted;
 use super::super::enter::Reply;
 use super::super::fault::Fault;
 use super::super::front::{Caller, Front};
-use super::super::view::{Row, RowQuery};
+use super::super::view::{Plan, Row, RowQuery};
 use super::guest::Guest;
 
 /// How long nothing is sent before a comment shows that the stream is alive, and it is looked whether its person still is.
@@ -32,6 +32,7 @@ struct Follower {
     front: Arc<Front>,
     caller: Caller,
     filter: Filter,
+    plan: Plan,
     next: u64,
     size: tokio::sync::watch::Receiver<u64>,
     /// When it was last looked whether its person is still known.
@@ -54,10 +55,12 @@ pub(crate) async fn subscribe(
         (Some(next), _) | (None, Some(next)) => next,
         (None, None) => front.store.log.size().await?,
     };
-    let filter = Filter { from: None, below: None, ..query.filter()? };
+    let plan = Plan::new(&front, &query).await?;
+    let filter = Filter { from: None, below: None, ..plan.filter().clone() };
     let size = front.feed.follow();
     let place = (place, guest);
-    let follower = Follower { front, caller, filter, next, size, looked: Instant::now(), _place: place };
+    let follower =
+        Follower { front, caller, filter, plan, next, size, looked: Instant::now(), _place: place };
     let mut reply = Reply::new(Body::from_stream(stream::unfold(Some(follower), |follower| async {
         let mut follower = follower?;
         let bytes = follower.next().await?;
@@ -117,9 +120,10 @@ impl Follower {
             let (events, next) = self.front.feed.from(self.next, &self.filter).await?;
             let moved = next > self.next;
             self.next = next;
-            if !events.is_empty() {
-                let mut all = BytesMut::new();
-                events.iter().for_each(|event| all.put(event.line(line)));
+            let mut all = BytesMut::new();
+            let fitting = events.iter().filter(|event| self.plan.fits(&event.stored));
+            fitting.for_each(|event| all.put(event.line(line)));
+            if !all.is_empty() {
                 return Ok(Some(all.freeze()));
             }
             if !moved {

@@ -18,13 +18,16 @@ pub(crate) struct Frame {
 }
 
 /// The pages, by path and name, in their order.
-pub(crate) const PLACES: [(&str, &str); 7] = [
+pub(crate) const PLACES: [(&str, &str); 10] = [
     ("/approvals", "Approvals"),
     ("/activity", "Activity"),
+    ("/runs", "Runs"),
+    ("/charts", "Charts"),
     ("/tools", "Tools"),
     ("/policy", "Policy"),
     ("/idempotency", "Idempotency"),
     ("/audit", "Audit"),
+    ("/people", "People"),
     ("/health", "Health"),
 ];
 
@@ -51,8 +54,13 @@ impl Frame {
         self.caller.as_ref().and_then(|caller| caller.form.as_deref()).unwrap_or_default()
     }
 
+    /// Returns the pages by the keys that open them: the digits, in the order of the list.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = (u8, &'static str)> {
+        (1..=10).map(|place: u8| place % 10).zip(PLACES.iter().map(|(_, name)| *name))
+    }
+
     /// Returns the list of pages.
-    pub(crate) const fn places(&self) -> [(&'static str, &'static str); 7] {
+    pub(crate) const fn places(&self) -> [(&'static str, &'static str); 10] {
         PLACES
     }
 }

@@ -5,12 +5,16 @@ mod approval;
 mod asset;
 mod audit;
 mod call;
+mod charts;
 mod frame;
 mod health;
+mod help;
 mod idempotency;
 mod login;
+mod people;
 mod policy;
 mod run;
+mod runs;
 mod tools;
 
 use std::sync::Arc;
@@ -34,6 +38,7 @@ pub(crate) fn routes() -> Router<Arc<Front>> {
         .route("/", get(async || Redirect::to("/approvals")))
         .route("/approvals", get(approval::list))
         .route("/approvals/part", get(approval::part))
+        .route("/approvals/decide", post(approval::decide_selected))
         .route("/approvals/{id}", get(approval::show))
         .route("/approvals/{id}/decide", post(approval::decide))
         .route("/login", get(login::show).post(login::enter))
@@ -45,6 +50,10 @@ pub(crate) fn routes() -> Router<Arc<Front>> {
         .merge(activity::routes())
         .merge(call::routes())
         .merge(run::routes())
+        .merge(runs::routes())
+        .merge(charts::routes())
+        .merge(people::routes())
+        .merge(help::routes())
         .merge(tools::routes())
         .merge(policy::routes())
         .merge(idempotency::routes())

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::fault::Fault;
 use super::super::front::Front;
-use super::{Row, RowQuery};
+use super::{Plan, Row, RowQuery};
 
 /// How many rows a page has.
 pub(crate) const USUAL: usize = 100;
@@ -27,14 +27,10 @@ impl Rows {
     /// Reads the newest entries that fit.
     pub(crate) async fn read(front: &Front, query: &RowQuery, most: usize) -> Result<Self, Fault> {
         let most = most.clamp(1, MOST);
-        let mut filter = query.filter()?;
+        let plan = Plan::new(front, query).await?;
         // What is written while this is read comes with the feed, so that nothing is shown twice or never.
         let next = front.store.log.size().await?;
-        filter.below = Some(filter.below.map_or(next, |below| below.min(next)));
-        let found = front.store.log.newest(&filter, most + 1).await?;
-        let is_more = found.len() > most;
-        let rows: Vec<Row> = found.iter().rev().take(most).map(Row::of).collect();
-        let older = rows.last().filter(|_| is_more).map(|last| last.index);
-        Ok(Self { rows, older, next })
+        let found = plan.read(&*front.store.log, next, most).await?;
+        Ok(Self { rows: found.entries.iter().map(Row::of).collect(), older: found.older, next })
     }
 }

@@ -13,6 +13,7 @@ use super::super::port::ReachRow;
 use super::diff::{DiffLine, Fate, diff};
 use super::json;
 use super::request::Request;
+use super::shown::Argument;
 use super::time::Moment;
 
 /// How many open requests a page shows.
@@ -28,7 +29,7 @@ const LOOKED_AT: usize = 20;
 #[derive(Clone, Debug)]
 pub(crate) struct Requests {
     /// Those that wait, newest first.
-    pub(crate) open: Vec<Request>,
+    pub(crate) open: Vec<Waiting>,
     /// How many wait, shown or not.
     pub(crate) waiting: usize,
     /// Those that do not wait any more, newest first.
@@ -53,9 +54,35 @@ impl Damaged {
     }
 }
 
+/// A request that waits, as the list shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting {
+    /// The request.
+    pub(crate) request: Request,
+    /// Its arguments.
+    pub(crate) shown: Vec<Argument>,
+    /// Whether those are all of them.
+    pub(crate) is_whole: bool,
+    /// Why whoever looks cannot decide about it; absent where they can.
+    pub(crate) hindrance: Option<String>,
+}
+
+impl Waiting {
+    fn of(caller: &Caller, filed: &FiledRequest) -> Self {
+        let request = Request::of(filed);
+        let (shown, is_whole) = request.shown();
+        Self { shown, is_whole, hindrance: hindrance(caller, filed), request }
+    }
+
+    /// Says whether it can be decided in the list.
+    pub(crate) const fn can_pick(&self) -> bool {
+        self.is_whole && self.hindrance.is_none()
+    }
+}
+
 impl Requests {
     /// Reads what there is.
-    pub(crate) async fn read(front: &Front) -> Result<Self, Fault> {
+    pub(crate) async fn read(front: &Front, caller: &Caller) -> Result<Self, Fault> {
         let store = &*front.store.approvals;
         let open = listed(store, RequestState::Open, None, 0).await?;
         let mut damaged: Vec<Damaged> = open.damaged.iter().map(Damaged::of).collect();
@@ -68,8 +95,17 @@ impl Requests {
         }
         decided.sort_by_key(|request| std::cmp::Reverse(request.ended().ms()));
         decided.truncate(DECIDED);
-        let waiting = open.len();
-        Ok(Self { waiting, open: open.iter().take(OPEN).map(Request::of).collect(), decided, damaged })
+        Ok(Self {
+            waiting: open.len(),
+            open: open.iter().take(OPEN).map(|filed| Waiting::of(caller, filed)).collect(),
+            decided,
+            damaged,
+        })
+    }
+
+    /// Says whether any of them can be decided in the list.
+    pub(crate) fn can_pick(&self) -> bool {
+        self.open.iter().any(Waiting::can_pick)
     }
 
     /// Returns how many requests wait that are not shown.

@@ -9,7 +9,9 @@ use super::super::enter::encode;
 use super::super::front::now;
 use super::fold::{Piece, fold};
 use super::json;
+use super::shown::{Argument, arguments};
 use super::time::{Moment, lasting};
+use super::what::short;
 
 /// A request for approval.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -167,6 +169,28 @@ impl Request {
     /// Returns the arguments for reading.
     pub(crate) fn pieces(&self) -> Vec<Piece> {
         fold(&self.arguments)
+    }
+
+    /// Returns the arguments as the list shows them, and whether that is all of them.
+    pub(crate) fn shown(&self) -> (Vec<Argument>, bool) {
+        arguments(&self.arguments)
+    }
+
+    /// Returns what a decision in the list is bound to: the request, and the digest of what was shown.
+    pub(crate) fn pick(&self) -> String {
+        format!("{}:{}", self.id, self.digest)
+    }
+
+    /// Says in a few words what it is, for whoever does not see the list.
+    pub(crate) fn label(&self) -> String {
+        format!("{}: {}", self.tool, self.label_rest())
+    }
+
+    /// Returns the beginning of the arguments.
+    pub(crate) fn label_rest(&self) -> String {
+        let (shown, _) = self.shown();
+        let words = shown.iter().map(|one| format!("{} {}", one.name, one.value));
+        short(words.collect::<Vec<_>>().join(", ").trim_start(), 120)
     }
 
     /// Returns the arguments for editing and comparing.

@@ -119,17 +119,17 @@ impl Row {
 pub(crate) struct RowQuery {
     /// The kind of entry.
     pub(crate) kind: Option<String>,
-    /// The run.
+    /// The run: the name, or its beginning where no entry has that name. `*` stands for any rest.
     pub(crate) run: Option<String>,
-    /// The tool.
+    /// The tool: the name, or its beginning where no entry has that name. `*` stands for any rest.
     pub(crate) tool: Option<String>,
-    /// The code of what was not done.
+    /// The code of what was not done: the name, or its beginning where no entry has that name. `*` stands for any rest.
     pub(crate) code: Option<String>,
-    /// The host.
+    /// The host: the name, or its beginning where no entry has that name. `*` stands for any rest.
     pub(crate) host: Option<String>,
     /// The safety class.
     pub(crate) class: Option<String>,
-    /// Who.
+    /// Who: the name, or its beginning where no entry has that name. `*` stands for any rest.
     pub(crate) principal: Option<String>,
     /// From when on: `2026-03-01T12:30` in UTC, `2h` ago, or milliseconds since 1970.
     pub(crate) since: Option<String>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::fault::Fault;
 use super::super::front::Front;
-use super::{Row, RowQuery};
+use super::{Plan, Row, RowQuery};
 
 /// How many entries are searched for a text at once.
 pub(crate) const WINDOW: u64 = 20_000;
@@ -46,17 +46,25 @@ pub(crate) struct SearchResult {
 
 /// Searches the newest entries below `below`.
 pub(crate) async fn search(front: &Front, rows: &RowQuery, text: &TextQuery) -> Result<SearchResult, Fault> {
-    let mut filter = rows.filter()?;
-    filter.text = text.text.clone().filter(|text| !text.is_empty());
+    let plan = Plan::new(front, rows).await?;
     let size = front.store.log.size().await?;
+    let Some(text) = text.text.clone().filter(|text| !text.is_empty()) else {
+        let end = rows.below.unwrap_or(size).min(size);
+        let found = plan.read(&*front.store.log, end, MOST).await?;
+        let (below, reached) = (found.older, found.older.or(rows.from).unwrap_or(0));
+        return Ok(SearchResult { rows: found.entries.iter().map(Row::of).collect(), reached, below });
+    };
+    let mut filter = plan.filter().clone();
+    filter.text = Some(text);
     let end = filter.below.unwrap_or(size).min(size);
     let first = filter.from.unwrap_or(0);
-    let start = if filter.text.is_some() { end.saturating_sub(WINDOW).max(first) } else { first };
+    let start = end.saturating_sub(WINDOW).max(first);
     (filter.from, filter.below) = (Some(start), Some(end));
     let found = if start < end { front.store.log.newest(&filter, MOST).await? } else { Vec::new() };
     // Where a page is full, what is before its oldest entry was not looked at.
     let reached =
         if found.len() == MOST { found.first().map_or(start, |oldest| oldest.index) } else { start };
     let below = (reached > first).then_some(reached);
-    Ok(SearchResult { rows: found.iter().rev().map(Row::of).collect(), reached, below })
+    let found = found.iter().rev().filter(|stored| plan.fits(stored));
+    Ok(SearchResult { rows: found.map(Row::of).collect(), reached, below })
 }

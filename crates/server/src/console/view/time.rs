@@ -32,9 +32,9 @@ impl Moment {
         written(self.0)
     }
 
-    /// Returns the time of day.
-    pub(crate) fn of_day(self) -> String {
-        of_day(self.0)
+    /// Returns the time in short, `2026-03-01 12:30:05`.
+    pub(crate) fn brief(self) -> String {
+        written(self.0).replace(" UTC", "")
     }
 }
 
@@ -50,11 +50,6 @@ pub(crate) fn rfc3339(at_ms: u64) -> String {
 /// Writes a time as people without a script see it, `2026-03-01 12:30:05 UTC`.
 pub(crate) fn written(at_ms: u64) -> String {
     rfc3339(at_ms).replace('T', " ").replace('Z', " UTC")
-}
-
-/// Writes the time of day alone, `12:30:05`.
-pub(crate) fn of_day(at_ms: u64) -> String {
-    rfc3339(at_ms).chars().skip(11).take(8).collect()
 }
 
 /// Writes how long something takes or took, such as `350 µs`, `12 ms`, `3.4 s` or `2 h 5 min`.
@@ -139,7 +134,7 @@ mod tests {
         }
         assert_eq!(rfc3339(u64::MAX), "9999-12-31T23:59:59Z");
         assert_eq!(written(951_782_400_000), "2000-02-29 00:00:00 UTC");
-        assert_eq!(of_day(951_868_799_999), "23:59:59");
+        assert_eq!(Moment(951_868_799_999).brief(), "2000-02-29 23:59:59");
     }
 
     #[test]
