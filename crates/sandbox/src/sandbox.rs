@@ -277,3 +277,6 @@ impl Sandbox {
         Ok(Report { assurance: self.assurance, ..report })
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

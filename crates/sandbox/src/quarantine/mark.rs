@@ -73,6 +73,8 @@ pub(crate) enum TreeNow {
     Gone,
     Other,
     Same,
+    /// It cannot be looked at.
+    Unknown,
 }
 
 impl MarkedTree {
@@ -88,7 +90,8 @@ impl MarkedTree {
             Ok(found) if found.is_dir() && self.folder.is_some() && Self::of(&self.path) == *self => {
                 TreeNow::Same
             }
-            Ok(_) | Err(_) => TreeNow::Other,
+            Ok(_) => TreeNow::Other,
+            Err(_) => TreeNow::Unknown,
         }
     }
 }

@@ -47,7 +47,8 @@ pub fn recover(folder: &Path, concerns: impl Fn(&Path) -> bool) -> Recovered {
             match tree.now() {
                 _ if !concerns(&tree.path) => kept.push(tree.clone()),
                 TreeNow::Gone => {}
-                TreeNow::Same => looked_at.push(tree.path.clone()),
+                // The search says why it cannot be looked at.
+                TreeNow::Same | TreeNow::Unknown => looked_at.push(tree.path.clone()),
                 TreeNow::Other => {
                     let why = format!(
                         "a killed run wrote to another folder there; check this one, then remove `{}`",
