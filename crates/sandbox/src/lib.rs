@@ -53,7 +53,7 @@ pub use backend::{Backend, DenyAll, Seatbelt, Tier, Unconfined};
 #[cfg(target_os = "linux")]
 pub use backend::{Bwrap, Firejail, Native};
 pub use error::SandboxError;
-pub use host::{Found, Identity, Kind, Platform, Program, SearchPath};
+pub use host::{Aliases, Found, Identity, Kind, Platform, Program, SearchPath};
 pub use limit::{Enforcer, LimitName};
 #[cfg(target_os = "linux")]
 pub use linux::namespace::gate_namespace;

@@ -10,7 +10,7 @@ mod mark;
 #[cfg(target_os = "linux")]
 mod recover;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ pub use self::recover::{Recovered, recover};
 use self::aside::{Moved, move_aside, open_to_owner};
 use crate::error::SandboxError;
 use crate::git::{self, Pointers, Target, trace};
-use crate::host::{Kind, Sensitive, Treatment, search, seen};
+use crate::host::{AliasSurvey, Kind, Sensitive, Treatment, search, seen};
 use crate::inert::is_inert;
 use crate::plan::Plan;
 use crate::report::Quarantined;
@@ -96,28 +96,42 @@ impl Search<'_> {
         let mut found = Vec::new();
         let mut repositories = HashSet::new();
         let mut git_files = Vec::new();
-        for tree in &self.before.trees {
-            let mut is_full = false;
-            let searched = search(tree, true, &named, &self.before.trees, &mut |one| {
-                if self.before.knows(&one) || self.settled.contains(&one.path) {
-                    return Ok(());
-                }
-                if one.treatment != Treatment::Watch && git::is_named(&one.path, ".git") {
-                    git_files.push(one.path.clone());
-                }
-                if one.treatment == Treatment::Watch {
-                    repositories.insert(one.path);
-                } else if !is_inert(&one.path, &self.before.trees) {
-                    found.push(one);
-                }
-                is_full = found.len() >= BATCH;
-                if is_full { Err(SandboxError::Inexpressible { what: String::new() }) } else { Ok(()) }
-            });
-            if let Err(error) = searched.map_err(|error| error.to_string())
-                && !is_full
-            {
-                self.unsearched.insert(tree.clone(), error);
+        let mut links: BTreeSet<PathBuf> = self.before.links.iter().cloned().collect();
+        let mut is_full = false;
+        let mut take = |one: Sensitive, links: Option<&mut BTreeSet<PathBuf>>| {
+            if let Some(links) = links.filter(|_| one.kind == Kind::Link) {
+                links.insert(one.path.clone());
             }
+            if self.before.knows(&one) || self.settled.contains(&one.path) {
+                return Ok(());
+            }
+            if one.treatment != Treatment::Watch && git::is_named(&one.path, ".git") {
+                git_files.push(one.path.clone());
+            }
+            if one.treatment == Treatment::Watch {
+                repositories.insert(one.path);
+            } else if !is_inert(&one.path, &self.before.trees) {
+                found.push(one);
+            }
+            is_full = found.len() >= BATCH;
+            if is_full { Err(SandboxError::Inexpressible { what: String::new() }) } else { Ok(()) }
+        };
+        let mut failed = Vec::new();
+        for tree in &self.before.trees {
+            let searched =
+                search(tree, true, &named, &self.before.trees, &mut |one| take(one, Some(&mut links)));
+            failed.extend(searched.err().map(|error| (tree, error)));
+        }
+        let trees: Vec<(&Path, bool)> = self.before.trees.iter().map(|tree| (tree.as_path(), true)).collect();
+        let survey = AliasSurvey { trees: &trees, named: &named, follows_protected: false };
+        let searched =
+            survey.run(links.iter().map(PathBuf::as_path), self.before.home.as_deref(), &mut |one| {
+                take(one, None)
+            });
+        failed.extend(self.before.trees.first().zip(searched.err()));
+        if !is_full {
+            let told = failed.into_iter().map(|(tree, error)| (tree.clone(), error.to_string()));
+            self.unsearched.extend(told);
         }
         let new = self.named_by(&repositories, &git_files);
         let pointed = self.before.pointed.iter().chain(&new).flat_map(trace);

@@ -12,6 +12,8 @@ use crate::error::SandboxError;
 use crate::host::Platform;
 #[cfg(target_os = "linux")]
 use crate::host::find;
+#[cfg(target_os = "linux")]
+use crate::plan::Entry;
 use crate::plan::{Network, Plan, Seen};
 #[cfg(target_os = "linux")]
 use crate::quarantine::{Before, Mark, Marks, quarantine, recover};
@@ -41,9 +43,8 @@ fn settle(
     let Some(mark) = mark else { return ran };
     match ran {
         Ok(mut report) => {
-            if report.left.is_empty()
-                && let Err(error) = mark.remove()
-            {
+            let settled = if report.left.is_empty() { mark.remove() } else { mark.check_place() };
+            if let Err(error) = settled {
                 report
                     .left
                     .extend(plan.guarded.first().map(|tree| (tree.clone(), format!("its mark: {error}"))));
@@ -58,15 +59,31 @@ fn settle(
             let left =
                 aftermath.left.iter().map(|(path, why)| format!("`{}` is left: {why}", path.display()));
             let told: Vec<String> = moved.chain(left).collect();
-            if aftermath.left.is_empty() {
-                let _removed = mark.remove();
-            }
+            let settled = if aftermath.left.is_empty() { mark.remove() } else { mark.check_place() };
+            let told: Vec<String> =
+                told.into_iter().chain(settled.err().map(|error| format!("its mark: {error}"))).collect();
             if told.is_empty() {
                 return Err(error);
             }
             Err(SandboxError::Unfinished { what: format!("{error}; {}", told.join("; ")) })
         }
     }
+}
+
+/// Tells whether the command of a plan can neither write to a folder of ours nor put another in its place.
+#[cfg(target_os = "linux")]
+fn is_out_of_reach(folder: &Path, plan: &Plan) -> bool {
+    let Ok(found) = find(folder) else { return false };
+    let is_in_tree = |path: &Path| plan.guarded.iter().any(|tree| path.starts_with(tree) && path != tree);
+    let is_pinned = |path: &Path| plan.pins.iter().any(|pin| pin.path == path);
+    let stays = |path: &Path| path.ancestors().skip(1).take_while(|above| is_in_tree(above)).all(is_pinned);
+    let is_hidden = |entry: &Entry| match entry {
+        Entry::Hidden { path, .. } => found.real.starts_with(path) && is_in_tree(path) && stays(path),
+        _ => false,
+    };
+    let is_outside = !plan.guarded.iter().any(|tree| found.real.starts_with(tree));
+    (is_outside || plan.root.iter().any(is_hidden))
+        && found.links.iter().all(|(link, _)| !is_in_tree(link) || (is_pinned(link) && stays(link)))
 }
 
 impl Sandbox {
@@ -139,15 +156,13 @@ impl Sandbox {
         Ok(Plan { recovered, ..Plan::new(&spec, &seen)? })
     }
 
-    /// Returns the folders in which marks and other things of ours are kept, which no command is to see. Where a granted folder is
-    /// around one that does not exist yet, it is made first: what is not there cannot be hidden.
+    /// Returns the folders in which marks and other things of ours are kept, which no command is to see. For a run that may write they
+    /// are made first: what is not there cannot be hidden, and would be made where the command can write.
     fn own_folders(&self, spec: &Spec) -> Vec<PathBuf> {
         let mut all = Vec::new();
         for folder in &self.marks {
             #[cfg(target_os = "linux")]
-            if spec.trees.iter().chain(&spec.possible).any(|tree| {
-                tree.access.write && find(&tree.path).is_ok_and(|found| folder.starts_with(&found.real))
-            }) {
+            if spec.trees.iter().chain(&spec.possible).any(|tree| tree.access.write) {
                 // Whether it can be used is seen when the run is marked.
                 let _made = Marks::open(folder);
             }
@@ -160,23 +175,29 @@ impl Sandbox {
         all
     }
 
+    /// Makes up for killed runs, in what this one may write and nowhere else: a mark is no reason to move anything that the run
+    /// was not asked to touch.
     #[cfg(target_os = "linux")]
     fn recover(&self, spec: &Spec) -> Result<Vec<Quarantined>, SandboxError> {
         let mut moved = Vec::new();
-        if self.marks.is_empty() || (spec.trees.is_empty() && spec.possible.is_empty()) {
+        let written = spec.trees.iter().chain(&spec.possible).filter(|tree| tree.access.write);
+        let written: Vec<PathBuf> =
+            written.filter_map(|tree| find(&tree.path).ok()).map(|found| found.real).collect();
+        if written.is_empty() {
             return Ok(moved);
         }
-        let trees = spec.trees.iter().chain(&spec.possible).filter_map(|tree| find(&tree.path).ok());
-        let trees: Vec<PathBuf> = trees.map(|found| found.real).collect();
-        let concerns = |tree: &Path| trees.iter().any(|own| own.starts_with(tree) || tree.starts_with(own));
+        let concerns = |tree: &Path| written.iter().any(|own| tree.starts_with(own));
         for folder in &self.marks {
             let recovered = recover(folder, concerns);
             moved.extend(recovered.moved);
-            if recovered.left.is_empty() {
+            // A folder in the place of a marked one is only refused itself: `ringfence doctor` tells of the others.
+            let refused = recovered.skipped.into_iter().filter(|(tree, _)| written.contains(tree));
+            let left: Vec<(PathBuf, String)> = recovered.left.into_iter().chain(refused).collect();
+            if left.is_empty() {
                 continue;
             }
             let shown = |path: &Path| path.to_string_lossy().escape_debug().to_string();
-            let left = recovered.left.iter().map(|(path, why)| format!("`{}`: {why}", shown(path)));
+            let left = left.iter().map(|(path, why)| format!("`{}`: {why}", shown(path)));
             let aside = moved.iter().map(|one| format!("`{}` was moved aside", shown(&one.found)));
             let told = left.chain(aside).collect::<Vec<_>>().join("; ");
             return Err(SandboxError::Unfinished { what: format!("{told} (marked in `{}`)", shown(folder)) });
@@ -193,7 +214,11 @@ impl Sandbox {
         let before = Before::of(plan);
         let mut last = None;
         for folder in &self.marks {
-            match Marks::open(folder).and_then(|marks| marks.begin(&before)) {
+            let begun = Marks::open(folder).and_then(|marks| match is_out_of_reach(folder, plan) {
+                true => marks.begin(&before),
+                false => Err(std::io::Error::other("the command could write there; grant less around it")),
+            });
+            match begun {
                 Ok(mark) => return Ok(Some(mark)),
                 Err(error) => last = Some((folder, error)),
             }
@@ -252,3 +277,7 @@ impl Sandbox {
         Ok(Report { assurance: self.assurance, ..report })
     }
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests;

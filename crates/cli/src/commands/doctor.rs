@@ -59,21 +59,22 @@ fn killed_runs() -> Vec<Finding> {
     let mut findings = Vec::new();
     for folder in mark_folders() {
         let recovered = recover(&folder, |_| true);
-        if recovered.runs == 0 && recovered.left.is_empty() {
+        let left: Vec<_> = recovered.left.iter().chain(&recovered.skipped).collect();
+        if recovered.runs == 0 && left.is_empty() {
             continue;
         }
         let moved = recovered
             .moved
             .iter()
             .map(|one| format!("`{}` was moved to `{}`", shown(&one.found), shown(&one.moved)));
-        let left = recovered.left.iter().map(|(path, why)| format!("`{}` is left: {why}", shown(path)));
-        let told: Vec<String> = moved.chain(left).collect();
+        let told_left = left.iter().map(|(path, why)| format!("`{}` is left: {why}", shown(path)));
+        let told: Vec<String> = moved.chain(told_left).collect();
         let what = if told.is_empty() { "nothing was left".to_owned() } else { told.join("; ") };
         findings.push(Finding {
             subject: "killed runs",
-            state: if recovered.left.is_empty() { State::Works } else { State::Missing },
+            state: if left.is_empty() { State::Works } else { State::Missing },
             detail: format!("{} looked at again: {what}", recovered.runs),
-            fix: (!recovered.left.is_empty())
+            fix: (!left.is_empty())
                 .then(|| "look at what is left, remove it if it is not yours, and run this again".to_owned()),
         });
     }

@@ -145,6 +145,21 @@ impl Floor {
 
     /// Returns a line of the floor whose first names are the last of `path`, so that it goes on below.
     pub(super) fn begins_in(path: &Path) -> Option<&'static FloorEntry> {
+        Self::beginning(path).map(|(entry, _)| entry)
+    }
+
+    /// Returns the last names of `path` with which a line of the floor begins that goes on below; the most of them where several
+    /// lines do. A link there puts whatever it leads to in the place of a folder that the floor knows.
+    pub fn unfinished_names(path: &Path) -> Option<&Path> {
+        let (_, depth) = Self::beginning(path)?;
+        let mut names = path.components();
+        // The root comes first.
+        names.by_ref().take(depth + 1).for_each(drop);
+        Some(names.as_path())
+    }
+
+    /// The line that begins with the most of the last names of `path`, and how many names come before them.
+    fn beginning(path: &Path) -> Option<(&'static FloorEntry, usize)> {
         let mut names = components(path)?;
         let mut depth = 0;
         loop {
@@ -154,7 +169,7 @@ impl Floor {
             };
             let first = folded(rest.clone().next()?);
             if let Some(entry) = FIRST_NAMES.lines(&first).find(begins) {
-                return Some(entry);
+                return Some((entry, depth));
             }
             names.next()?;
             depth += 1;

@@ -18,12 +18,13 @@ pub(crate) use path::find;
 pub use path::{Found, Identity, Kind};
 pub use platform::Platform;
 pub use program::{Program, SearchPath};
+pub use protected::Aliases;
 #[cfg(target_os = "linux")]
 pub(crate) use protected::is_exchanged;
 #[cfg(test)]
 pub(crate) use protected::survey;
 pub(crate) use protected::{
-    HardLinks, LinkedFolder, Pin, Sensitive, Survey, Treatment, find_pins, find_shared, search, seen,
-    survey_inside, survey_with_names,
+    AliasSurvey, HardLinks, LinkedFolder, Pin, Sensitive, Survey, Treatment, find_pins, find_shared, gather,
+    search, seen, survey_inside, survey_with_names,
 };
 pub(crate) use system::{is_system, is_system_link};

@@ -10,11 +10,14 @@ use crate::error::SandboxError;
 use crate::git;
 use crate::spec::NamedPaths;
 
+mod alias;
 mod folder;
 mod hard_link;
 mod pin;
 mod walk;
 
+pub(crate) use alias::AliasSurvey;
+pub use alias::Aliases;
 pub(crate) use hard_link::{HardLinks, LinkedFolder, find_shared};
 #[cfg(target_os = "linux")]
 pub(crate) use pin::is_exchanged;
@@ -144,7 +147,11 @@ pub(crate) fn search(
     Walk::new(root, writable, named, reach, None).run(found)
 }
 
-fn gather(sensitive: &mut Vec<Sensitive>, found: Sensitive, root: &Path) -> Result<(), SandboxError> {
+pub(crate) fn gather(
+    sensitive: &mut Vec<Sensitive>,
+    found: Sensitive,
+    root: &Path,
+) -> Result<(), SandboxError> {
     sensitive.push(found);
     if sensitive.len() > MAX_SENSITIVE {
         return Err(too_many(root, "protected files", MAX_SENSITIVE));
@@ -187,11 +194,15 @@ pub(crate) fn seen(path: &Path, kind: Kind, treatment: Treatment) -> Option<Sens
 
 /// What a link leads to and the links on the way, as far as they are in these trees: who changes one of them changes what the
 /// link means.
-fn led_to(path: &Path, treatment: Treatment, root: &Path, reach: &[PathBuf]) -> Vec<Sensitive> {
+fn led_to<'t>(
+    path: &Path,
+    treatment: Treatment,
+    trees: &(impl Iterator<Item = &'t Path> + Clone),
+) -> Vec<Sensitive> {
     let Ok(found) = find(path) else { return Vec::new() };
-    let trees = || reach.iter().map(PathBuf::as_path).chain([root]);
-    let is_inside =
-        |path: &Path| trees().any(|tree| path.starts_with(tree)) && !trees().any(|tree| path == tree);
+    let is_inside = |path: &Path| {
+        trees.clone().any(|tree| path.starts_with(tree)) && !trees.clone().any(|tree| path == tree)
+    };
     let way =
         found.links.iter().map(|(link, _)| (link.as_path(), Kind::Link)).filter(|(link, _)| *link != path);
     let all = way.chain([(found.real.as_path(), found.kind)]).filter(|(path, _)| is_inside(path));

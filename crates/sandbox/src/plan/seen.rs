@@ -12,8 +12,9 @@ use super::check::Eyes;
 use crate::error::SandboxError;
 use crate::git::{Pointers, Target, trace};
 use crate::host::{
-    Found, HardLinks, Judge, Kind, LinkedFolder, Pin, Platform, Program, Sensitive, Survey, Treatment, find,
-    find_pins, find_shared, is_system, is_system_link, seen, survey_inside, survey_with_names,
+    AliasSurvey, Found, HardLinks, Judge, Kind, LinkedFolder, Pin, Platform, Program, Sensitive, Survey,
+    Treatment, find, find_pins, find_shared, gather, is_system, is_system_link, seen, survey_inside,
+    survey_with_names,
 };
 use crate::spec::{Access, Spec, Tree};
 
@@ -118,11 +119,9 @@ impl Seen {
                 sensitive.extend(survey_with_names(real, false, &spec.named, &reach)?.sensitive);
             }
         }
-        for own in own.iter().filter_map(|own| find(own).ok()) {
-            if trees.iter().any(|(tree, _)| own.real.starts_with(&tree.real) && own.real != tree.real) {
-                sensitive.extend(seen(&own.real, own.kind, Treatment::Hide));
-            }
-        }
+        protect_behind_links(&trees, &mut sensitive, spec)?;
+        let own = protect_own(own, &trees);
+        sensitive.extend(own.iter().cloned());
         let pointed =
             protect_named_by_git(&trees, &mut sensitive, &spec.named.write, &reach, spec.home.as_deref())?;
         let direct = trees.iter().take(direct);
@@ -144,7 +143,11 @@ impl Seen {
             .collect();
         let kept: Vec<Sensitive> =
             sensitive.iter().filter(|one| one.treatment != Treatment::Watch).cloned().collect();
-        let pins = find_pins(&kept, &lasting)?;
+        let mut pins = find_pins(&kept, &lasting)?;
+        // What is ours stays in its place in any tree.
+        pins.extend(find_pins(&own, &written)?);
+        pins.sort_by(|one, other| one.path.cmp(&other.path));
+        pins.dedup_by(|one, other| one.path == other.path);
         let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary && spec.image.is_none());
         let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
         let resolver = find(Path::new(RESOLVER)).ok().map(|found| found.real);
@@ -235,6 +238,44 @@ fn refuse_writing_alone(spec: &Spec, trees: &[(Found, Access)]) -> Result<(), Sa
 fn writable_roots(spec: &Spec) -> Vec<PathBuf> {
     let all = spec.trees.iter().chain(&spec.possible).filter(|tree| tree.access.write);
     all.filter_map(|tree| find(&tree.path).ok()).map(|found| found.real).collect()
+}
+
+/// Protects what is on the floor by a path through a link: `.cargo` may lead to any folder of the granted trees.
+fn protect_behind_links(
+    trees: &[(Found, Access)],
+    sensitive: &mut Vec<Sensitive>,
+    spec: &Spec,
+) -> Result<(), SandboxError> {
+    let Some((first, _)) = trees.first() else { return Ok(()) };
+    let trees: Vec<(&Path, bool)> =
+        trees.iter().map(|(tree, access)| (tree.real.as_path(), access.write)).collect();
+    let links: Vec<PathBuf> =
+        sensitive.iter().filter(|one| one.kind == Kind::Link).map(|one| one.path.clone()).collect();
+    let survey = AliasSurvey { trees: &trees, named: &spec.named, follows_protected: true };
+    let mut all = Vec::new();
+    survey.run(links.iter().map(PathBuf::as_path), spec.home.as_deref(), &mut |found| {
+        gather(&mut all, found, &first.real)
+    })?;
+    sensitive.extend(all);
+    Ok(())
+}
+
+/// Returns the folders of ours that lie in granted trees, to be hidden, and the links in writable trees on the way to each.
+fn protect_own(own: &[PathBuf], trees: &[(Found, Access)]) -> Vec<Sensitive> {
+    let mut all = Vec::new();
+    for own in own.iter().filter_map(|own| find(own).ok()) {
+        let is_inside = |path: &Path, written: bool| {
+            trees.iter().any(|(tree, access)| {
+                path.starts_with(&tree.real) && path != tree.real && (access.write || !written)
+            })
+        };
+        let links = own.links.iter().filter(|(link, _)| is_inside(link, true));
+        all.extend(links.filter_map(|(link, _)| seen(link, Kind::Link, Treatment::ReadOnly)));
+        if is_inside(&own.real, false) {
+            all.extend(seen(&own.real, own.kind, Treatment::Hide));
+        }
+    }
+    all
 }
 
 /// Protects what git configurations name in folders that may be written: those of repositories there and around them, of the

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::git::Target;
-use crate::host::{Identity, Sensitive, Treatment};
+use crate::host::{Identity, Kind, Sensitive, Treatment};
 use crate::plan::Plan;
 
 /// What was there.
@@ -18,6 +18,8 @@ pub(crate) struct Before {
     pub(crate) home: Option<PathBuf>,
     /// What git configurations name.
     pub(crate) pointed: Vec<Target>,
+    /// Links on the floor, also those that could not be written: what they lead to may have been.
+    pub(crate) links: Vec<PathBuf>,
     /// Every file on the floor: which one it is, and when it was made.
     pub(crate) known: BTreeMap<PathBuf, Known>,
 }
@@ -46,6 +48,12 @@ impl Before {
             named: plan.named.clone(),
             home: plan.home.clone(),
             pointed: plan.pointed.clone(),
+            links: plan
+                .sensitive
+                .iter()
+                .filter(|one| one.kind == Kind::Link)
+                .map(|one| one.path.clone())
+                .collect(),
             known,
         }
     }

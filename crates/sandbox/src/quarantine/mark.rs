@@ -3,47 +3,97 @@
 //! A mark is written before the command starts and removed when the quarantine has moved everything. Whoever runs the command holds
 //! a lock on it, which ends with the process; so a mark without a lock is one of a run that was killed.
 //!
+//! The folder of marks is never in reach of a command, or it could write marks that move files of others: it is outside the writable
+//! trees, or hidden in them with everything on the way pinned, and it is held open from before the start.
+//!
 //! INVARIANT: only a mark that is whole, ours and in a folder of ours is believed. One that is not stops every run that may write,
 //! until somebody has looked: it cannot be known what it was about.
 
-use std::ffi::OsStr;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, openat, renameat, unlinkat};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::before::{Before, Known};
 use crate::git::Target;
-use crate::host::Identity;
+use crate::host::{Identity, Kind, Treatment, find, seen};
 
 /// The most a mark takes: a tree with more protected files is not granted.
 const MAX_MARK: u64 = 256 << 20;
 const ENDING: &str = "mark";
+/// Marks of another version cannot be read: they say less.
+const VERSION: u32 = 2;
 
-/// The folder of marks.
-#[derive(Clone, Debug)]
-pub(crate) struct Marks(PathBuf);
+/// The folder of marks, held open: whatever comes to be at its path later, this one is used.
+#[derive(Debug)]
+pub(crate) struct Marks {
+    path: PathBuf,
+    folder: File,
+}
 
 /// The mark of a run that is going on.
 #[derive(Debug)]
 pub(crate) struct Mark {
-    path: PathBuf,
+    marks: Marks,
+    name: String,
     _lock: File,
 }
 
 /// The mark of a run that was killed.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
-    pub(crate) path: PathBuf,
+    /// The trees that it could write, as they were.
+    pub(crate) trees: Vec<MarkedTree>,
     pub(crate) before: Before,
+    pub(crate) path: PathBuf,
+    name: OsString,
+    marks: Marks,
     /// Held, so that nobody else looks at the same time.
     _lock: File,
+}
+
+/// A tree that a run could write: its path, and which folder it was.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct MarkedTree {
+    pub(crate) path: PathBuf,
+    folder: Option<(Identity, Option<(i64, i64)>)>,
+}
+
+/// What is at the path of a marked tree now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum TreeNow {
+    Gone,
+    Other,
+    Same,
+    /// It cannot be looked at.
+    Unknown,
+}
+
+impl MarkedTree {
+    pub(crate) fn of(path: &Path) -> Self {
+        let folder = seen(path, Kind::Directory, Treatment::Watch).map(|found| (found.identity, found.made));
+        Self { path: path.to_path_buf(), folder }
+    }
+
+    /// Looks whether it is still the same folder: a path can lead to another by now.
+    pub(crate) fn now(&self) -> TreeNow {
+        match self.path.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => TreeNow::Gone,
+            Ok(found) if found.is_dir() && self.folder.is_some() && Self::of(&self.path) == *self => {
+                TreeNow::Same
+            }
+            Ok(_) => TreeNow::Other,
+            Err(_) => TreeNow::Unknown,
+        }
+    }
 }
 
 impl Mark {
@@ -51,9 +101,19 @@ impl Mark {
     ///
     /// # Errors
     ///
-    /// It cannot be removed, and will be looked at again.
+    /// It cannot be removed, and will be looked at again; or another folder is in the place of the one it was made in.
     pub(crate) fn remove(self) -> io::Result<()> {
-        std::fs::remove_file(&self.path)
+        unlinkat(&self.marks.folder, &self.name, AtFlags::empty())?;
+        self.marks.check_place()
+    }
+
+    /// Looks whether the folder it was made in is still where it was.
+    ///
+    /// # Errors
+    ///
+    /// It is not.
+    pub(crate) fn check_place(&self) -> io::Result<()> {
+        self.marks.check_place()
     }
 }
 
@@ -64,7 +124,18 @@ impl Unfinished {
     ///
     /// It cannot be removed, and will be looked at again.
     pub(crate) fn remove(self) -> io::Result<()> {
-        std::fs::remove_file(&self.path)
+        Ok(unlinkat(&self.marks.folder, &self.name, AtFlags::empty())?)
+    }
+
+    /// Keeps it for these trees only: the others are done, and are not looked at again.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written anew, and stays as it was.
+    pub(crate) fn keep_for(self, trees: &[MarkedTree]) -> io::Result<()> {
+        let kept = self.marks.write(trees, &self.before)?;
+        drop(kept);
+        self.remove()
     }
 }
 
@@ -78,12 +149,18 @@ impl Marks {
         if folder.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        let found = folder.symlink_metadata()?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let refused = || io::Error::other("it is not a folder that only this user can use");
+        let handle = match rustix::fs::open(folder, flags, Mode::empty()) {
+            Err(Errno::NOTDIR | Errno::LOOP) => return Err(refused()),
+            handle => File::from(handle?),
+        };
+        let found = handle.metadata()?;
         let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-        if found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
-            Ok(Self(folder.to_path_buf()))
+        if is_ours && found.mode() & 0o077 == 0 {
+            Ok(Self { path: folder.to_path_buf(), folder: handle })
         } else {
-            Err(io::Error::other("it is not a folder that only this user can use"))
+            Err(refused())
         }
     }
 
@@ -93,6 +170,11 @@ impl Marks {
     ///
     /// It cannot be written.
     pub(crate) fn begin(&self, before: &Before) -> io::Result<Mark> {
+        let trees: Vec<MarkedTree> = before.trees.iter().map(|tree| MarkedTree::of(tree)).collect();
+        self.write(&trees, before)
+    }
+
+    fn write(&self, trees: &[MarkedTree], before: &Before) -> io::Result<Mark> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!(
             "{}-{}-{:016x}",
@@ -101,17 +183,18 @@ impl Marks {
             random()
         );
         // It gets its name when it is whole and locked.
-        let (new, path) = (self.0.join(format!("{name}.new")), self.0.join(format!("{name}.{ENDING}")));
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+        let (new, name) = (format!("{name}.new"), format!("{name}.{ENDING}"));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file = File::from(openat(&self.folder, &new, flags, Mode::RUSR | Mode::WUSR)?);
         let made = flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(io::Error::from)
-            .and_then(|()| file.write_all(&encode(before)?))
-            .and_then(|()| std::fs::rename(&new, &path));
+            .and_then(|()| file.write_all(&encode(trees, before)?))
+            .and_then(|()| Ok(renameat(&self.folder, &new, &self.folder, &name)?));
         if let Err(error) = made {
-            let _removed = std::fs::remove_file(&new);
+            let _removed = unlinkat(&self.folder, &new, AtFlags::empty());
             return Err(error);
         }
-        Ok(Mark { path, _lock: file })
+        Ok(Mark { marks: self.held_twice()?, name, _lock: file })
     }
 
     /// Returns the marks of runs that were killed, as far as they are about folders that `concerns` names.
@@ -123,18 +206,21 @@ impl Marks {
         &self,
         concerns: impl Fn(&Path) -> bool,
     ) -> Result<Vec<Unfinished>, (PathBuf, io::Error)> {
-        let at = |error| (self.0.clone(), error);
+        let at = |error: io::Error| (self.path.clone(), error);
         let mut all = Vec::new();
-        for entry in std::fs::read_dir(&self.0).map_err(at)? {
-            let path = entry.map_err(at)?.path();
+        for entry in Dir::read_from(&self.folder).map_err(|error| at(error.into()))? {
+            let entry = entry.map_err(|error| at(error.into()))?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+            let path = self.path.join(&name);
             if path.extension() != Some(OsStr::new(ENDING)) {
                 continue;
             }
-            match read(&path) {
+            match read(&self.folder, &name) {
                 Ok(None) => {}
-                Ok(Some((before, lock))) => {
-                    if before.trees.iter().any(|tree| concerns(tree)) {
-                        all.push(Unfinished { path, before, _lock: lock });
+                Ok(Some((trees, before, lock))) => {
+                    if trees.iter().any(|tree| concerns(&tree.path)) {
+                        let marks = self.held_twice().map_err(at)?;
+                        all.push(Unfinished { trees, before, path, name, marks, _lock: lock });
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -142,6 +228,20 @@ impl Marks {
             }
         }
         Ok(all)
+    }
+
+    fn held_twice(&self) -> io::Result<Self> {
+        Ok(Self { path: self.path.clone(), folder: self.folder.try_clone()? })
+    }
+
+    /// Looks whether its path still leads to this very folder.
+    fn check_place(&self) -> io::Result<()> {
+        let (own, now) = (self.folder.metadata()?, find(&self.path));
+        let own = Identity { device: own.dev(), inode: own.ino() };
+        if now.is_ok_and(|now| now.identity == own) {
+            return Ok(());
+        }
+        Err(io::Error::other("another folder is in its place; look for forged marks before the next run"))
     }
 }
 
@@ -151,9 +251,9 @@ fn random() -> u64 {
 }
 
 /// Reads a mark and locks it; nothing where its run goes on, or has just ended.
-fn read(path: &Path) -> io::Result<Option<(Before, File)>> {
-    let nofollow = rustix::fs::OFlags::NOFOLLOW.union(rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
-    let mut file = OpenOptions::new().read(true).custom_flags(nofollow).open(path)?;
+fn read(folder: &File, name: &OsStr) -> io::Result<Option<(Vec<MarkedTree>, Before, File)>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = File::from(openat(folder, name, flags, Mode::empty())?);
     let found = file.metadata()?;
     let is_ours = found.uid() == rustix::process::geteuid().as_raw();
     if !found.is_file() || !is_ours || found.mode() & 0o077 != 0 || found.nlink() > 1 {
@@ -169,33 +269,42 @@ fn read(path: &Path) -> io::Result<Option<(Before, File)>> {
     }
     let mut bytes = Vec::new();
     (&mut file).take(MAX_MARK + 1).read_to_end(&mut bytes)?;
-    let before = decode(&bytes).ok_or_else(|| io::Error::other("it is damaged"))?;
-    Ok(Some((before, file)))
+    let (trees, before) = decode(&bytes).ok_or_else(|| io::Error::other("it is damaged"))?;
+    Ok(Some((trees, before, file)))
 }
 
 /// What stands in the file. Paths are bytes, in hexadecimal.
 #[derive(Deserialize, Serialize)]
 struct Stored {
     version: u32,
-    trees: Vec<String>,
+    trees: Vec<StoredTree>,
     named: Vec<String>,
     home: Option<String>,
     pointed: Vec<(String, bool)>,
+    links: Vec<String>,
     known: Vec<StoredFile>,
 }
 
 /// Path, device, inode, when a link was made, whether it is protected.
 type StoredFile = (String, u64, u64, Option<(i64, i64)>, bool);
 
-fn encode(before: &Before) -> io::Result<Vec<u8>> {
+/// Path, and of the folder there: device, inode, when it was made.
+type StoredTree = (String, Option<(u64, u64, Option<(i64, i64)>)>);
+
+fn encode(trees: &[MarkedTree], before: &Before) -> io::Result<Vec<u8>> {
     let all = |paths: &[PathBuf]| paths.iter().map(|path| hex(path)).collect();
     let known = before.known.iter().map(|(path, known)| {
         (hex(path), known.identity.device, known.identity.inode, known.made, known.is_protected)
     });
+    let tree = |tree: &MarkedTree| {
+        let folder = tree.folder.map(|(identity, made)| (identity.device, identity.inode, made));
+        (hex(&tree.path), folder)
+    };
     let stored = Stored {
-        version: 1,
-        trees: all(&before.trees),
+        version: VERSION,
+        trees: trees.iter().map(tree).collect(),
         named: all(&before.named),
+        links: all(&before.links),
         home: before.home.as_deref().map(hex),
         pointed: before.pointed.iter().map(|target| (hex(&target.path), target.only_file)).collect(),
         known: known.collect(),
@@ -207,20 +316,27 @@ fn encode(before: &Before) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn decode(bytes: &[u8]) -> Option<Before> {
+fn decode(bytes: &[u8]) -> Option<(Vec<MarkedTree>, Before)> {
     let (head, body) = bytes.split_at_checked(64)?;
     let body = body.strip_prefix(b"\n")?;
     if digest(body).as_bytes() != head {
         return None;
     }
-    let stored: Stored = serde_json::from_slice(body).ok().filter(|stored: &Stored| stored.version == 1)?;
+    let stored: Stored =
+        serde_json::from_slice(body).ok().filter(|stored: &Stored| stored.version == VERSION)?;
     let all = |paths: Vec<String>| paths.iter().map(|path| unhex(path)).collect::<Option<Vec<_>>>();
     let pointed = |(path, only_file): (String, bool)| Some(Target { path: unhex(&path)?, only_file });
     let known = |(path, device, inode, made, is_protected): StoredFile| {
         Some((unhex(&path)?, Known { identity: Identity { device, inode }, made, is_protected }))
     };
-    Some(Before {
-        trees: all(stored.trees)?,
+    let tree = |(path, folder): StoredTree| {
+        let folder = folder.map(|(device, inode, made)| (Identity { device, inode }, made));
+        Some(MarkedTree { path: unhex(&path)?, folder })
+    };
+    let trees = stored.trees.into_iter().map(tree).collect::<Option<Vec<_>>>()?;
+    let before = Before {
+        trees: trees.iter().map(|tree| tree.path.clone()).collect(),
+        links: all(stored.links)?,
         named: all(stored.named)?,
         home: match stored.home {
             None => None,
@@ -228,7 +344,8 @@ fn decode(bytes: &[u8]) -> Option<Before> {
         },
         pointed: stored.pointed.into_iter().map(pointed).collect::<Option<_>>()?,
         known: stored.known.into_iter().map(known).collect::<Option<_>>()?,
-    })
+    };
+    Some((trees, before))
 }
 
 fn digest(body: &[u8]) -> String {

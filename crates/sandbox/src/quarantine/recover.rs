@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::look;
-use super::mark::Marks;
+use super::mark::{Marks, TreeNow};
+use super::{Before, look};
 use crate::report::Quarantined;
 
 /// What became of what killed runs had left.
@@ -15,12 +15,14 @@ pub struct Recovered {
     pub moved: Vec<Quarantined>,
     /// What could not be moved or searched, or a mark that cannot be believed, and why.
     pub left: Vec<(PathBuf, String)>,
+    /// Marked folders that are other folders now, so that nothing was moved there, and why.
+    pub skipped: Vec<(PathBuf, String)>,
 }
 
-/// Looks again at the folders of runs that were killed, as far as `concerns` says so of one. `folder` is where runs are marked; where it
+/// Looks again at the folders of runs that were killed, only at those of which `concerns` says so. `folder` is where runs are marked; where it
 /// is missing there were none.
 ///
-/// A mark stays until everything it is about has been moved. One that is damaged, or that others could have written, is not
+/// A mark stays for each folder until everything there has been moved, and where another folder is in its place. One that is damaged, or that others could have written, is not
 /// believed: it is told, and stays.
 pub fn recover(folder: &Path, concerns: impl Fn(&Path) -> bool) -> Recovered {
     let mut recovered = Recovered::default();
@@ -28,7 +30,7 @@ pub fn recover(folder: &Path, concerns: impl Fn(&Path) -> bool) -> Recovered {
         return recovered;
     }
     let unfinished = match Marks::open(folder).map_err(|error| (folder.to_path_buf(), error)) {
-        Ok(marks) => marks.unfinished(concerns),
+        Ok(marks) => marks.unfinished(&concerns),
         Err(error) => Err(error),
     };
     let unfinished = match unfinished {
@@ -40,13 +42,38 @@ pub fn recover(folder: &Path, concerns: impl Fn(&Path) -> bool) -> Recovered {
         }
     };
     for one in unfinished {
-        let aftermath = look(&one.before);
+        let (mut looked_at, mut kept) = (Vec::new(), Vec::new());
+        for tree in &one.trees {
+            match tree.now() {
+                _ if !concerns(&tree.path) => kept.push(tree.clone()),
+                TreeNow::Gone => {}
+                // The search says why it cannot be looked at.
+                TreeNow::Same | TreeNow::Unknown => looked_at.push(tree.path.clone()),
+                TreeNow::Other => {
+                    let why = format!(
+                        "a killed run wrote to another folder there; check this one, then remove `{}`",
+                        one.path.display()
+                    );
+                    recovered.skipped.push((tree.path.clone(), why));
+                    kept.push(tree.clone());
+                }
+            }
+        }
+        if kept.len() == one.trees.len() {
+            continue;
+        }
+        let aftermath = look(&Before { trees: looked_at, ..one.before.clone() });
         recovered.runs += 1;
         recovered.moved.extend(aftermath.moved);
         let is_done = aftermath.left.is_empty();
         recovered.left.extend(aftermath.left);
         let path = one.path.clone();
-        if is_done && let Err(error) = one.remove() {
+        let settled = match kept.as_slice() {
+            _ if !is_done => Ok(()),
+            [] => one.remove(),
+            kept => one.keep_for(kept),
+        };
+        if let Err(error) = settled {
             recovered.left.push((path, error.to_string()));
         }
     }
@@ -55,7 +82,6 @@ pub fn recover(folder: &Path, concerns: impl Fn(&Path) -> bool) -> Recovered {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Before;
     use super::*;
 
     #[test]

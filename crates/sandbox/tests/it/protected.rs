@@ -1,6 +1,8 @@
 //! Files that a writable folder holds and that must stay as they are: those with names elsewhere, and what lies above protected
 //! ones.
 
+mod link;
+
 use std::path::{Path, PathBuf};
 
 use ringfence_sandbox::{Access, Native, Report, Sandbox, SandboxError, Spec, Step, Streams};

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ringfence::policy::{Direction, Floor};
-use ringfence::sandbox::{How, Kind};
+use ringfence::sandbox::{Aliases, How, Kind};
 
 use super::base::Programs;
 use super::ceiling::Ground;
@@ -54,9 +54,10 @@ impl Learnt {
         ground: &Ground,
         arguments: &[String],
         named: &[PathBuf],
+        aliases: &Aliases,
     ) {
         let made = made(observations);
-        let holds = Holds { named, known: RefCell::default() };
+        let holds = Holds { named, aliases, known: RefCell::default() };
         let needed = || observations.iter().filter(|one| one.fate == Fate::Needed);
         self.add_programs(programs, &made);
         self.add_review(observations);
@@ -248,6 +249,7 @@ impl Learnt {
 struct Holds<'a> {
     /// What somebody has named before.
     named: &'a [PathBuf],
+    aliases: &'a Aliases,
     known: RefCell<HashMap<PathBuf, Option<String>>>,
 }
 
@@ -262,7 +264,7 @@ impl Holds<'_> {
         if known.is_some() {
             return known;
         }
-        let why = private::held(folder, self.named);
+        let why = private::held(folder, self.named, self.aliases);
         self.known.borrow_mut().insert(folder.to_path_buf(), why.clone());
         why
     }

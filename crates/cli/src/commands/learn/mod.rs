@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use ringfence::Code;
 use ringfence::policy::{HostName, HostPattern, ToolName};
-use ringfence::sandbox::{How, Kind as FileKind, SandboxError};
+use ringfence::sandbox::{Aliases, How, Kind as FileKind, SandboxError};
 use serde_json::json;
 
 use self::base::Programs;
@@ -129,6 +129,12 @@ pub(crate) fn run(args: &LearnArgs, place: &Place, out: &mut dyn Write) -> Resul
         Ok(sandbox) => sandbox,
         Err(error) => return refused(&error, out, args.json),
     };
+    // Before it runs: a link that it makes is moved aside.
+    let around = ground.home.iter().chain([&ground.workspace]).chain(&ground.written).chain(&ground.read);
+    let aliases = match Aliases::within(around.map(PathBuf::as_path)) {
+        Ok(aliases) => aliases,
+        Err(error) => return refused(&error, out, args.json),
+    };
     let trial = Trial { args, ground: &ground, earlier: &earlier, limits, sandbox: &sandbox };
     let tried = match trial.run(out) {
         Ok(tried) => tried,
@@ -140,8 +146,13 @@ pub(crate) fn run(args: &LearnArgs, place: &Place, out: &mut dyn Write) -> Resul
         Ok(programs) => programs,
         Err(error) => return refused(&error, out, args.json),
     };
-    let scene =
-        Scene { ground: &ground, base: &programs.base, named: &earlier.named, hidden: tried.hidden() };
+    let scene = Scene {
+        ground: &ground,
+        base: &programs.base,
+        named: &earlier.named,
+        hidden: tried.hidden(),
+        aliases: &aliases,
+    };
     let observations = scene.sort(tried.record.paths.clone());
     let sought = reached::sought(&tried.evidence, &tried.record.addresses);
     let mut learnt = earlier.learnt;
@@ -152,7 +163,7 @@ pub(crate) fn run(args: &LearnArgs, place: &Place, out: &mut dyn Write) -> Resul
     learnt.environment.sort();
     learnt.environment.dedup();
     let arguments = command.get(1..).filter(|_| !args.server).unwrap_or_default();
-    learnt.add(&observations, &programs, &ground, arguments, &earlier.named);
+    learnt.add(&observations, &programs, &ground, arguments, &earlier.named, &aliases);
     learnt.add_hosts(&sought);
     let notes = tried.notes();
     let mut page = Page {

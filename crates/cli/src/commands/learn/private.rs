@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ringfence::policy::{Direction, Floor, FloorKind};
+use ringfence::sandbox::Aliases;
 
 use super::ceiling::Ground;
 
@@ -102,6 +103,31 @@ pub(super) fn why(path: &Path, direction: Direction, ground: &Ground, named: &[P
     (!is_ours && is_closed(path)).then(|| "only its owner may read it".to_owned())
 }
 
+/// Says why somebody is to look at a path that links show under a name of the floor: `.config` may lead anywhere.
+pub(super) fn why_behind_link(
+    path: &Path,
+    direction: Direction,
+    aliases: &Aliases,
+    named: &[PathBuf],
+) -> Option<String> {
+    if named.iter().any(|named| path.starts_with(named)) {
+        return None;
+    }
+    let lifted = named.iter().map(PathBuf::as_path);
+    aliases.of(path).find_map(|alias| {
+        let (line, _) = Floor::denies_unless_named(&alias, direction, &lifted)?;
+        let counts = line.kind != FloorKind::Git || direction == Direction::Write;
+        counts.then(|| {
+            format!(
+                "a link shows it as `{}`, and `{}` ({}) is on the always-deny floor",
+                alias.display(),
+                line.pattern,
+                line.kind
+            )
+        })
+    })
+}
+
 fn has_private_name(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).filter(|_| !is_nobodys(path));
     name.is_some_and(|name| is_private(&name.to_ascii_lowercase()))
@@ -137,7 +163,7 @@ fn is_private(name: &str) -> bool {
 
 /// Says what a folder holds that nobody has agreed to, so that it is not granted as a whole. What is on the floor is hidden in any
 /// sandbox, and what `named` names was looked at.
-pub(super) fn held(folder: &Path, named: &[PathBuf]) -> Option<String> {
+pub(super) fn held(folder: &Path, named: &[PathBuf], aliases: &Aliases) -> Option<String> {
     let (mut found, mut looked_at) = (Vec::new(), 0_usize);
     let is_own = |folder: &Path| !is_nobodys(folder) && folder.file_name().is_none_or(|name| name != ".git");
     let mut pending: Vec<PathBuf> = is_own(folder).then(|| folder.to_path_buf()).into_iter().collect();
@@ -147,8 +173,11 @@ pub(super) fn held(folder: &Path, named: &[PathBuf]) -> Option<String> {
             let path = entry.path();
             let is_on_floor =
                 || Floor::denies_unless_named(&path, Direction::Read, &std::iter::empty()).is_some();
+            // A sandbox without the link around it would show it.
+            let is_behind_link = || why_behind_link(&path, Direction::Read, aliases, named).is_some();
             let is_named = || named.iter().any(|named| path.starts_with(named));
             match entry.file_type() {
+                _ if is_behind_link() => found.push(path),
                 Ok(kind) if kind.is_dir() => {
                     let is_looked_into = is_own(&path) && !is_on_floor();
                     pending.extend(is_looked_into.then_some(path));
@@ -244,6 +273,7 @@ mod tests {
     fn says_what_a_folder_holds() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
+        let none = Aliases::default();
         let file = |name: &str| {
             let path = root.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -252,14 +282,46 @@ mod tests {
         file("src/main.rs");
         file("node_modules/x/test.key");
         file(".ssh/id_rsa");
-        assert_eq!(held(&root, &[]), None);
+        assert_eq!(held(&root, &[], &none), None);
         file("deep/er/.env");
-        assert!(held(&root, &[]).unwrap().starts_with("it holds `deep/er/.env`, whose names"));
-        assert_eq!(held(&root.join("src"), &[]), None);
-        assert_eq!(held(&root, &[root.join("deep/er/.env")]), None);
+        assert!(held(&root, &[], &none).unwrap().starts_with("it holds `deep/er/.env`, whose names"));
+        assert_eq!(held(&root.join("src"), &[], &none), None);
+        assert_eq!(held(&root, &[root.join("deep/er/.env")], &none), None);
         for name in ["a.pem", "b.pem", "c.key"] {
             file(name);
         }
-        assert!(held(&root, &[]).unwrap().starts_with("it holds `a.pem`, `b.pem`, `c.key` and 1 more"));
+        assert!(
+            held(&root, &[], &none).unwrap().starts_with("it holds `a.pem`, `b.pem`, `c.key` and 1 more")
+        );
+    }
+
+    #[test]
+    fn marks_what_a_link_shows_under_a_name_of_the_floor() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        for file in
+            ["dot/config/gcloud/credentials.db", "dot/config/plain", "dot/fish/config.fish", "dot/netrc"]
+        {
+            std::fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
+            std::fs::write(home.join(file), "").unwrap();
+        }
+        let link = |to: &str, at: &str| std::os::unix::fs::symlink(home.join(to), home.join(at)).unwrap();
+        link("dot/config", ".config");
+        link("dot/fish", "dot/config/fish");
+        link("dot/netrc", ".netrc");
+        link("dot", "dot/config/git");
+        let aliases = Aliases::within([home.as_path()]).unwrap();
+        let why = |path: &str, direction, named: &[PathBuf]| {
+            why_behind_link(&home.join(path), direction, &aliases, named)
+        };
+        let secret = "dot/config/gcloud/credentials.db";
+        assert!(why(secret, Direction::Read, &[]).unwrap().contains("a link shows it as `"));
+        assert!(why("dot/fish/config.fish", Direction::Write, &[]).is_some());
+        assert!(why("dot/netrc", Direction::Read, &[]).is_some());
+        assert_eq!(why("dot/config/plain", Direction::Read, &[]), None);
+        assert_eq!(why(secret, Direction::Read, &[home.join(secret)]), None);
+        let held_in = |path: &str| held(&home.join(path), &[], &aliases);
+        assert!(held_in("dot/config").unwrap().contains("gcloud"));
+        assert_eq!(held(&home.join("dot/config"), &[], &Aliases::default()), None);
     }
 }

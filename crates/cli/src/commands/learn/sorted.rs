@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use ringfence::policy::Direction;
-use ringfence::sandbox::{How, Kind, Touch};
+use ringfence::sandbox::{Aliases, How, Kind, Touch};
 
 use super::base::Base;
 use super::ceiling::Ground;
@@ -42,6 +42,8 @@ pub(super) struct Scene<'a> {
     pub(super) named: &'a [PathBuf],
     /// What was hidden from the command.
     pub(super) hidden: Vec<PathBuf>,
+    /// Paths through links by which the floor knows a file.
+    pub(super) aliases: &'a Aliases,
 }
 
 /// Paths of a sandbox itself.
@@ -82,7 +84,8 @@ impl Scene<'_> {
         }
         let direction = if writes(*how) { Direction::Write } else { Direction::Read };
         let why = private::why(real, direction, self.ground, self.named)
-            .or_else(|| private::why(path, direction, self.ground, self.named));
+            .or_else(|| private::why(path, direction, self.ground, self.named))
+            .or_else(|| private::why_behind_link(real, direction, self.aliases, self.named));
         let is_hidden = self.hidden.iter().any(|hidden| path.starts_with(hidden) || real.starts_with(hidden));
         if there.is_none() && *how != How::Make {
             let exists = !writes(*how) && std::fs::symlink_metadata(path).is_ok();

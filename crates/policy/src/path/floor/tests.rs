@@ -217,5 +217,15 @@ fn knows_where_a_line_begins() {
         ("/", false),
     ] {
         assert_eq!(Floor::begins_in(Path::new(path)).is_some(), begins, "{path}");
+        assert_eq!(Floor::unfinished_names(Path::new(path)).is_some(), begins, "{path}");
+    }
+    for (path, names) in [
+        ("/w/.config", ".config"),
+        ("/w/.config/fish", ".config/fish"),
+        ("/w/.config/.config", ".config"),
+        ("/w/.git/modules/x", ".git/modules/x"),
+        ("/etc", "etc"),
+    ] {
+        assert_eq!(Floor::unfinished_names(Path::new(path)), Some(Path::new(names)), "{path}");
     }
 }

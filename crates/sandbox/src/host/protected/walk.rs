@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use ringfence_policy::Floor;
 use rustix::io::Errno;
 
 use super::folder::{Folder, identity, kind_of, names};
@@ -181,6 +182,10 @@ impl<'a> Walk<'a> {
                     }
                     Ok(())
                 }
+                // Whatever such a link leads to is in the place of a folder that the floor knows.
+                None if kind == Kind::Link && Floor::unfinished_names(&self.path).is_some() => {
+                    self.look_at(&folder, &name, Treatment::ReadOnly)?.map_or(Ok(()), &mut *found)
+                }
                 None => {
                     if kind == Kind::Directory && !(self.root == Path::new("/") && is_system(&self.path)) {
                         pending.push(name);
@@ -220,25 +225,35 @@ impl<'a> Walk<'a> {
         treatment: Treatment,
         found: Found<'_>,
     ) -> Result<(), SandboxError> {
+        let Some(one) = self.look_at(folder, name, treatment)? else { return Ok(()) };
+        if one.kind == Kind::Link {
+            for target in led_to(&one.path, treatment, &self.trees()) {
+                found(target)?;
+            }
+        }
+        found(one)
+    }
+
+    /// Looks at what is at the path. One that is gone again needs no protection.
+    fn look_at(
+        &self,
+        folder: &Folder,
+        name: &CStr,
+        treatment: Treatment,
+    ) -> Result<Option<Sensitive>, SandboxError> {
         let file = match folder.look(name) {
             Ok(file) => file,
-            // One that is gone again needs no protection.
-            Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(self.failed(error)),
         };
         let (path, kind) = (self.path.clone(), kind_of(&file));
         let own = identity(&file);
         let made = match path.symlink_metadata() {
             Ok(found) if (Identity { device: found.dev(), inode: found.ino() }) == own => made(&found, kind),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Ok(_) | Err(_) => return Err(self.changed()),
         };
-        if kind == Kind::Link {
-            for one in led_to(&path, treatment, self.root, self.reach) {
-                found(one)?;
-            }
-        }
-        found(Sensitive { path, kind, identity: own, made, treatment })
+        Ok(Some(Sensitive { path, kind, identity: own, made, treatment }))
     }
 
     /// Hands on what links in the protected folder at the path lead to, beyond that folder: a hook may be a link to a script.
@@ -271,7 +286,7 @@ impl<'a> Walk<'a> {
                 }
                 Kind::Directory => self.add_inside(&folder, &name, treatment, depth - 1, found)?,
                 Kind::Link => {
-                    let all = led_to(&self.path, treatment, self.root, self.reach);
+                    let all = led_to(&self.path, treatment, &self.trees());
                     for one in all.into_iter().filter(|one| !one.path.starts_with(&own)) {
                         found(one)?;
                     }
@@ -285,6 +300,11 @@ impl<'a> Walk<'a> {
             self.path.pop();
         }
         Ok(())
+    }
+
+    /// The trees in which what a link leads to counts.
+    fn trees(&self) -> impl Iterator<Item = &'a Path> + Clone {
+        self.reach.iter().map(PathBuf::as_path).chain([self.root])
     }
 
     /// The tree itself cannot be looked into.

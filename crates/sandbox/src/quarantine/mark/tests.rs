@@ -11,6 +11,7 @@ fn before(tree: &str) -> Before {
         named: vec![OsStr::from_bytes(b"/n\xff").into()],
         home: Some("/home/a".into()),
         pointed: vec![Target { path: "/w/x".into(), only_file: true }],
+        links: vec!["/r/.cargo".into()],
         known: [(PathBuf::from("/w/.git/config"), known)].into(),
     }
 }
@@ -22,7 +23,7 @@ fn folder() -> (tempfile::TempDir, Marks) {
 }
 
 fn only_file(marks: &Marks) -> PathBuf {
-    let mut listed = std::fs::read_dir(&marks.0).unwrap();
+    let mut listed = std::fs::read_dir(&marks.path).unwrap();
     listed.next().unwrap().unwrap().path()
 }
 
@@ -41,7 +42,7 @@ fn a_mark_is_looked_at_when_its_run_is_gone() {
     one.remove().unwrap();
     assert!(marks.unfinished(|_| true).unwrap().is_empty());
     marks.begin(&before("/w")).unwrap().remove().unwrap();
-    assert_eq!(std::fs::read_dir(&marks.0).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(&marks.path).unwrap().count(), 0);
 }
 
 #[test]
@@ -66,7 +67,8 @@ fn a_mark_that_is_torn_or_forged_is_never_believed() {
                 std::os::unix::fs::symlink(folder.path().join("other"), &path).unwrap();
             }
             _ => {
-                let body = br#"{"version":2,"trees":[],"named":[],"home":null,"pointed":[],"known":[]}"#;
+                let body =
+                    br#"{"version":1,"trees":[],"named":[],"home":null,"pointed":[],"links":[],"known":[]}"#;
                 std::fs::write(&path, [digest(body).as_bytes(), b"\n", body].concat()).unwrap();
             }
         }
@@ -84,4 +86,19 @@ fn a_folder_that_others_can_use_is_not_used() {
     assert!(Marks::open(&open).is_err());
     std::os::unix::fs::symlink("marks", folder.path().join("link")).unwrap();
     assert!(Marks::open(&folder.path().join("link")).is_err());
+}
+
+/// A command that gets another folder in the place of the marks could forge them there.
+#[test]
+fn another_folder_in_the_place_of_the_marks_is_told() {
+    let (folder, marks) = folder();
+    marks.begin(&before("/w")).unwrap().remove().unwrap();
+    let mark = marks.begin(&before("/w")).unwrap();
+    assert!(mark.check_place().is_ok());
+    std::fs::rename(&marks.path, folder.path().join("away")).unwrap();
+    DirBuilder::new().mode(0o700).create(&marks.path).unwrap();
+    assert!(mark.check_place().is_err());
+    assert!(mark.remove().unwrap_err().to_string().contains("another folder is in its place"));
+    // It was removed all the same, where it was made.
+    assert_eq!(std::fs::read_dir(folder.path().join("away")).unwrap().count(), 0);
 }
