@@ -108,6 +108,29 @@ fn the_same_shape_is_read_from_json() {
 }
 
 #[test]
+fn the_numbers_of_a_gateway_have_bounds() {
+    #[rustfmt::skip]
+    let cases = [
+        ("sessions_per_agent = 1",   ""),
+        ("sessions_per_agent = 256", ""),
+        ("sessions_per_agent = 0",   "sessions_per_agent"),
+        ("sessions_per_agent = 257", "sessions_per_agent"),
+        ("keep_keys = \"1h\"",       ""),
+        ("keep_keys = \"8784h\"",    ""),
+        ("keep_keys = \"59m\"",      "keep_keys"),
+        ("keep_keys = \"8785h\"",    "keep_keys"),
+    ];
+    for (line, field) in cases {
+        let toolbox = Toolbox::from_toml(&format!("[gateway]\n{line}")).unwrap();
+        let (_, gaps) = toolbox.gateway(&variables());
+        let fields: Vec<&str> = gaps.iter().map(|gap| &*gap.field).collect();
+        assert_eq!(fields.join(" "), field, "{line}");
+    }
+    let (usual, _) = Toolbox::from_toml("").unwrap().gateway(&variables());
+    assert_eq!((usual.sessions_per_agent, usual.keep_keys.to_string().as_str()), (32, "604800s"));
+}
+
+#[test]
 fn a_bad_entry_is_told_with_its_place() {
     const TOKEN: &str = "token = \"sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\"";
     let two_agents = format!("[[agent]]\nname = \"a\"\n{TOKEN}\n[[agent]]\nname = \"a\"\n{TOKEN}");

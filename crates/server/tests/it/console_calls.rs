@@ -246,6 +246,28 @@ async fn a_run_shows_its_calls_in_time_and_its_reach() {
 }
 
 #[tokio::test]
+async fn a_run_counts_what_the_fence_refused_inside_a_tool() {
+    let scene = Scene::new().await;
+    let vera = scene.login("vera").await;
+    let failed = |more: serde_json::Value, refusal: &str| {
+        let result = json!({ "ok": false, "error": "exit 6", "refusal": refusal });
+        let mut record = json!({ "outcome": "failed", "result": result });
+        record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        scene.log.put(&call(&record))
+    };
+    let fenced = failed(json!({ "refused": "HOST_NOT_ALLOWED" }), "EXECUTION_FAILED");
+    failed(json!({}), "EXECUTION_FAILED");
+    let page = vera.page("/runs/run-1").await;
+    for part in ["0 done", "1 failed", "1 refused", "<rect class=\"refused\""] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let entries = vera.json("/api/v1/entries").await;
+    let rows = entries["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["index"] == fenced).unwrap();
+    assert_eq!(row["state"], "refused", "{row}");
+}
+
+#[tokio::test]
 async fn a_long_run_is_cut_and_says_so() {
     let scene = Scene::new().await;
     let vera = scene.login("vera").await;
