@@ -200,9 +200,9 @@ for name in sorted(glob.glob("*")):
         print(name, type(error).__name__)
 "#;
 
-#[test]
-fn no_command_locks_the_store_or_the_pins_that_are_in_use() {
-    let toolbox = format!(
+/// A policy with one tool that tries it.
+fn locking_policy() -> String {
+    format!(
         r#"[personality]
 fs_reach = {{ read = ["${{workspace}}"] }}
 
@@ -214,16 +214,25 @@ input = {{ type = "object" }}
 output = {{ type = "string" }}
 capabilities = {{ fs_reach = {{ read = ["${{workspace}}"] }}, process = {{ allowedBinaries = ["python3"] }} }}
 "#
-    );
-    let bench = Bench::new().file("clerk.toml", toolbox).file("clerk.pins.lock", "").file("notes.txt", "x");
+    )
+}
+
+#[test]
+fn no_command_locks_the_store_or_the_pins_that_are_in_use() {
+    let bench = Bench::new().file("clerk.toml", locking_policy());
+    let bench = bench.file("clerk.pins.lock", "").file("notes.txt", "x");
     let said = bench.ringfence(&["-p", "clerk.toml", "call", "--store", "log.db", "lock", "{}"]);
     for name in ["log.db", "log.db-shm", "log.db-wal", "log.db.lock", "clerk.pins.lock"] {
         assert!(said.contains(&format!("{name} PermissionError")), "{name}: {said}");
     }
     assert!(said.contains("notes.txt locked"), "{said}");
-    // A command of another process: those that have their usual names, and the one that the variable names.
-    let bench = bench.file("ringfence.pins.lock", "");
-    for name in ["ringfence.db", "own.db"] {
+}
+
+#[test]
+fn a_command_of_another_process_locks_no_store_that_can_be_known() {
+    let bench = Bench::new().file("clerk.toml", locking_policy()).file("ringfence.pins.lock", "");
+    // Those that have their usual names, and the one that the variable names.
+    for name in ["ringfence.db", "own.db", "log.db"] {
         let made = bench.ringfence(&["-p", "clerk.toml", "call", "--store", name, "lock", "{}"]);
         assert!(made.contains("exit 0"), "{made}");
     }
