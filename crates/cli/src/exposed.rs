@@ -14,13 +14,16 @@ use crate::load::Loaded;
 use crate::store::StoreName;
 
 /// What is appended to the name of the file for those that belong to it.
-const BESIDE: [&str; 4] = ["", "-wal", "-shm", ".lock"];
+const BESIDE: [&str; 5] = ["", "-wal", "-shm", "-journal", ".lock"];
+/// The same for a file that tells that a process has the store open: one of many, which come and go.
+const LIVE: &str = "-00000000000000000000000000000000.live";
 
 /// Refuses a store that a tool may write, and warns of one that a tool may read.
 pub(crate) fn refuse_exposed(loaded: &Loaded, store: &StoreName) -> Result<(), CommandError> {
     let StoreName::File(path) = store else { return Ok(()) };
-    let files = spellings(path);
-    if let Some(tool) = reached(loaded, &files, Direction::Write) {
+    let files = spellings(path, &BESIDE);
+    let written = [files.clone(), spellings(path, &[LIVE])].concat();
+    if let Some(tool) = reached(loaded, &written, Direction::Write) {
         return Err(CommandError::Input {
             message: format!("tool `{tool}` may write the store `{}`", path.display()),
             hint: Some(
@@ -83,13 +86,14 @@ pub(crate) fn refuse_writable_policy(
 }
 
 /// Returns the files of a store, as they are written and as they resolve.
-fn spellings(path: &Path) -> Vec<PathBuf> {
+fn spellings(path: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
     let beside = |path: PathBuf| {
-        BESIDE.map(|suffix| {
+        let named = |suffix: &&str| {
             let mut name: OsString = path.clone().into();
             name.push(suffix);
             PathBuf::from(name)
-        })
+        };
+        suffixes.iter().map(named).collect::<Vec<_>>()
     };
     both_spellings(path).into_iter().flat_map(beside).collect()
 }

@@ -78,7 +78,9 @@ impl Place {
     /// Reads the pins of the toolbox's own tools, where somebody has accepted one. A pin file that cannot be trusted stops
     /// everything; one that holds only what servers sent puts nothing in force for tools.
     pub(crate) fn pins(&self) -> Result<Option<Pins>, CommandError> {
-        let pins = Book::beside(&self.policy).existing_pins()?;
+        let book = Book::beside(&self.policy);
+        book.hide_lock();
+        let pins = book.existing_pins()?;
         Ok(pins.filter(|pins| pins.iter().next().is_some() || pins.servers().next().is_none()))
     }
 

@@ -7,8 +7,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ringfence::egress::{
-    CachedResolver, DEFAULT_CONNECTIONS, Dialer, Gate, Resolver, Resolving, Scope, Sockets, SystemResolver,
-    Tally, Witness,
+    CachedResolver, DEFAULT_CONNECTIONS, Dialer, Gate, LookupPermits, Resolver, Resolving, Scope, Sockets,
+    SystemResolver, Tally, Witness,
 };
 use ringfence::policy::{
     HostName, HostPattern, HostSet, Limits, NetworkCeiling, NetworkGrant, OnUnknown, Private,
@@ -86,11 +86,25 @@ struct Pins {
     others: CachedResolver<SystemResolver>,
 }
 
+impl Pins {
+    fn own(&self, name: &HostName) -> Vec<IpAddr> {
+        self.pinned.iter().filter(|(pinned, _)| pinned == name).map(|(_, address)| *address).collect()
+    }
+}
+
 impl Resolver for Pins {
     fn resolve<'a>(&'a self, name: &'a HostName) -> Resolving<'a> {
-        let own: Vec<IpAddr> =
-            self.pinned.iter().filter(|(pinned, _)| pinned == name).map(|(_, address)| *address).collect();
+        let own = self.own(name);
         if own.is_empty() { self.others.resolve(name) } else { Box::pin(async move { Ok(own) }) }
+    }
+
+    fn resolve_within<'a>(&'a self, name: &'a HostName, permits: &'a LookupPermits) -> Resolving<'a> {
+        let own = self.own(name);
+        if own.is_empty() {
+            self.others.resolve_within(name, permits)
+        } else {
+            Box::pin(async move { Ok(own) })
+        }
     }
 }
 

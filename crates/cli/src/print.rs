@@ -10,6 +10,7 @@
 use std::io::{self, IsTerminal, Stderr, StderrLock, Stdout, Write};
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ringfence::policy::report::{Colour, plain};
 
@@ -27,9 +28,25 @@ pub(crate) fn output() -> Printer<Stdout> {
     Printer::new(own_output())
 }
 
-/// Returns the error stream, and keeps it from other threads.
+/// Ends what a command may have begun on a terminal (a title, a string that hides all that follows, colours), and starts a line.
+pub(crate) const FRESH_LINE: &str = "\x18\x1b\\\x1b[0m\r\n";
+
+/// Whether a terminal may hide or colour what follows what was passed on.
+static HAS_OBEYED: AtomicBool = AtomicBool::new(false);
+/// Whether what was passed on ended within a line.
+static IS_MID_LINE: AtomicBool = AtomicBool::new(false);
+
+/// Returns the error stream, and keeps it from other threads. After output of a command it starts a line of its own.
 pub(crate) fn errors() -> Printer<StderrLock<'static>> {
-    Printer::new(own_errors().lock())
+    let stream = own_errors();
+    let mut locked = stream.lock();
+    let has_obeyed = HAS_OBEYED.swap(false, Ordering::Relaxed);
+    let is_mid_line = IS_MID_LINE.swap(false, Ordering::Relaxed);
+    if (has_obeyed || is_mid_line) && stream.is_terminal() {
+        // What cannot be written now fails again with the message.
+        let _written = locked.write_all(FRESH_LINE.as_bytes());
+    }
+    Printer::new(locked)
 }
 
 /// Says what is wrong with the command line, or what help was asked for. Words of the command line may be foreign, too.
@@ -56,13 +73,44 @@ pub(crate) fn line(text: &str) -> String {
     plain(text)
 }
 
-/// Returns standard output for what a command in the sandbox writes.
-pub(crate) fn passed_output() -> Stdout {
-    own_output()
+/// Output of a command, which is passed on as it is.
+#[derive(Debug)]
+pub(crate) struct Passed<W>(W);
+
+impl<W: Write> Write for Passed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Before it is written: another thread may have something to say in between.
+        if bytes.iter().any(is_obeyed_byte) {
+            HAS_OBEYED.store(true, Ordering::Relaxed);
+        }
+        if let Some(last) = bytes.last() {
+            IS_MID_LINE.store(*last != b'\n', Ordering::Relaxed);
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
-/// Returns the error stream for what a command in the sandbox writes, and for lines that are drawn again and again.
-pub(crate) fn passed_errors() -> Stderr {
+/// Tells whether a terminal may obey a byte: it begins or is a control character other than a line break or a tab.
+const fn is_obeyed_byte(byte: &u8) -> bool {
+    matches!(byte, 0..=8 | 11..=31 | 127..=159)
+}
+
+/// Returns standard output for what a command in the sandbox writes.
+pub(crate) fn passed_output() -> Passed<Stdout> {
+    Passed(own_output())
+}
+
+/// Returns the error stream for what a command in the sandbox writes.
+pub(crate) fn passed_errors() -> Passed<Stderr> {
+    Passed(own_errors())
+}
+
+/// Returns the error stream for lines of our own that are drawn again and again.
+pub(crate) fn drawn_errors() -> Stderr {
     own_errors()
 }
 
@@ -220,6 +268,22 @@ mod tests {
         ];
         for (pieces, expected) in cases {
             assert_eq!(printed(pieces), *expected, "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn only_plain_text_leaves_a_terminal_as_it_was() {
+        #[rustfmt::skip]
+        let cases: &[(&[u8], bool)] = &[
+            (b"",                       false),
+            (b"plain\ttext\n",          false),
+            ("é\n".as_bytes(),          false),
+            (b"\x1b]0;swallowed\n",     true),
+            (b"\x9d0;\n",               true),
+            (b"back\r\n",               true),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(bytes.iter().any(is_obeyed_byte), *expected, "{bytes:?}");
         }
     }
 

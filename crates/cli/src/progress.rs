@@ -39,7 +39,7 @@ impl Busy {
 
     /// Begins something of which it is known how far it has come.
     pub(crate) fn counted(what: impl Into<String>, progress: Progress) -> Self {
-        let screen: Screen = Arc::new(Mutex::new(print::passed_errors()));
+        let screen: Screen = Arc::new(Mutex::new(print::drawn_errors()));
         let is_wanted = print::errors_are_terminal() && is_wanted(|name| std::env::var_os(name));
         let patience = is_wanted.then_some(PATIENCE);
         Self::on(screen, patience, what.into(), progress)

@@ -1,10 +1,11 @@
 //! Choosing what confines commands on this machine.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
-use ringfence::sandbox::{Choice, Native, Sandbox, SandboxError, Selector, inner};
+use ringfence::sandbox::{Choice, HiddenPaths, Native, Sandbox, SandboxError, Selector, inner};
 
 /// What confines a command.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
@@ -27,6 +28,7 @@ pub(crate) fn choose(choice: BackendChoice, policy: &str) -> Result<Sandbox, San
         BackendChoice::Firejail => Choice::Firejail,
         BackendChoice::Native => Choice::Native,
     })?;
+    let sandbox = sandbox.hide(hidden_paths());
     let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     Ok(match home.and_then(|home| home.canonicalize().ok()) {
         Some(home) => sandbox.home(home),
@@ -40,6 +42,37 @@ pub(crate) fn selector() -> Selector {
     Selector::new(std::env::current_exe().unwrap_or_default(), private_folder())
         .home(home)
         .mark_runs_in(mark_folders())
+}
+
+/// Returns the files of this process that no command of it sees: the store, and the lock of the pins. A command that could read them
+/// could lock them, and keep us from recording what others did. Whoever opens such a file adds it.
+pub(crate) fn hidden_paths() -> HiddenPaths {
+    static HIDDEN: LazyLock<HiddenPaths> = LazyLock::new(|| {
+        let hidden = HiddenPaths::default();
+        // Another process may have it open.
+        let store = std::env::var_os(crate::store::VARIABLE).map(PathBuf::from);
+        if let Some(store) = store.filter(|path| path.is_absolute()) {
+            hide_store(&hidden, &store);
+        }
+        hidden
+    });
+    HIDDEN.clone()
+}
+
+/// Hides the files of a store from commands.
+pub(crate) fn hide_store(hidden: &HiddenPaths, store: &Path) {
+    let beside = |suffix: &str| {
+        let mut name = store.as_os_str().to_owned();
+        name.push(suffix);
+        std::path::absolute(&name).unwrap_or_else(|_| PathBuf::from(name))
+    };
+    for suffix in ["", ".lock"] {
+        hidden.add(beside(suffix));
+    }
+    // SQLite removes and makes them as it needs them.
+    for suffix in ["-wal", "-shm", "-journal"] {
+        hidden.add_changing(beside(suffix));
+    }
 }
 
 /// Where runs are marked until it was looked at what they left: where state is kept, and in a private folder where that cannot be.

@@ -139,6 +139,7 @@ impl StoreName {
         let path = self.file()?;
         let failed = |error: SqliteError| CommandError::Store(error.into());
         let made = |raw| SqliteStore::builder(path).raw(raw).open().map_err(failed);
+        crate::sandbox::hide_store(&crate::sandbox::hidden_paths(), path);
         match opening {
             Opening::Read => SqliteStore::open_read_only(path).map_err(failed),
             Opening::Make(raw) => made(raw),

@@ -1,6 +1,7 @@
 //! The launcher that runs process tools in a sandbox of this machine.
 
 mod service;
+mod thread;
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -18,16 +19,20 @@ use crate::error::ToolError;
 use crate::port::{Confinement, Launch, Launcher, ProcessOutput};
 
 pub use service::{Running, Service, ServiceEnd};
+use thread::CallThreads;
+pub use thread::{ThreadError, run_on_thread};
 
 /// Runs process tools in a [`Sandbox`], confined to their grants.
 ///
-/// Binaries are looked up on a fixed search path, whatever the environment says.
+/// Binaries are looked up on a fixed search path, whatever the environment says. Each call has a thread of its own; at most 64 calls
+/// run at the same time, and more wait for their turn.
 #[derive(Debug)]
 pub struct SandboxLauncher {
     sandbox: Arc<Sandbox>,
     search: SearchPath,
     digests: Arc<Digests>,
     dialer: Dialer,
+    calls: CallThreads,
 }
 
 impl SandboxLauncher {
@@ -38,6 +43,7 @@ impl SandboxLauncher {
             search: SearchPath::default(),
             digests: Arc::default(),
             dialer: Dialer::new(Arc::new(CachedResolver::new(SystemResolver))),
+            calls: CallThreads::default(),
         }
     }
 
@@ -117,12 +123,10 @@ impl Launcher for SandboxLauncher {
                 }
                 Ok(output(report.map_err(|error| refused(&error))?, plan.program, digest))
             };
-            let worked = tokio::task::spawn_blocking(work).await;
+            // Not a blocking thread of the runtime: there are few, and lookups, the audit and the store wait for them.
+            let worked = self.calls.run(work).await;
             drop(waits);
-            match worked {
-                Ok(result) => result,
-                Err(_) => Err(ToolError::new("the runtime is shutting down")),
-            }
+            worked?
         }
         .boxed()
     }

@@ -91,7 +91,7 @@ pub use gate::{GateMode, judge_arguments};
 pub use handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets, SpawnOptions};
 pub use in_force::InForce;
 pub use interceptor::{Intercept, Interceptor, PendingCall};
-pub use launcher::{Running, SandboxLauncher, Service, ServiceEnd};
+pub use launcher::{Running, SandboxLauncher, Service, ServiceEnd, ThreadError, run_on_thread};
 pub use network::LiveCall;
 pub use outcome::{Failure, Outcome};
 pub use parallel::Batch;

@@ -14,7 +14,7 @@ use ringfence_policy::{Code, Host, HostName, NetworkGrant, Refusal, Target};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use crate::{EgressError, Resolver, SystemResolver, own};
+use crate::{EgressError, LookupPermits, Resolver, SystemResolver, own};
 
 /// How long an address may be silent before the next one is tried beside it.
 const STAGGER: Duration = Duration::from_millis(250);
@@ -64,7 +64,17 @@ impl Dialer {
 
     /// Connects to a target that the grant admits, at an address that the grant admits.
     pub async fn dial(&self, grant: &NetworkGrant, target: &Target) -> Result<Pinned, EgressError> {
-        let addresses = self.pin(grant, target).await?;
+        self.dial_within(&LookupPermits::default(), grant, target).await
+    }
+
+    /// The same, as one of the lookups that share these permits.
+    pub(crate) async fn dial_within(
+        &self,
+        permits: &LookupPermits,
+        grant: &NetworkGrant,
+        target: &Target,
+    ) -> Result<Pinned, EgressError> {
+        let addresses = self.pin_within(permits, grant, target).await?;
         let connected = self.connect(&addresses).await;
         connected.map_err(|problem| EgressError::Connect { target: target.clone(), problem })
     }
@@ -73,6 +83,15 @@ impl Dialer {
     ///
     /// Whoever dials by other means dials these addresses and no others.
     pub async fn pin(&self, grant: &NetworkGrant, target: &Target) -> Result<Vec<SocketAddr>, EgressError> {
+        self.pin_within(&LookupPermits::default(), grant, target).await
+    }
+
+    async fn pin_within(
+        &self,
+        permits: &LookupPermits,
+        grant: &NetworkGrant,
+        target: &Target,
+    ) -> Result<Vec<SocketAddr>, EgressError> {
         grant.judge(target)?;
         let name = match &target.host {
             Host::Address(address) => {
@@ -82,7 +101,7 @@ impl Dialer {
             Host::Name(name) => name,
         };
         let mut pinned = Vec::new();
-        for address in self.resolve(name).await? {
+        for address in self.resolve(permits, name).await? {
             grant.judge_address(target, address)?;
             own::judge(grant, target, address)?;
             let address = SocketAddr::new(address, target.port);
@@ -93,10 +112,10 @@ impl Dialer {
         Ok(pinned)
     }
 
-    async fn resolve(&self, name: &HostName) -> Result<Vec<IpAddr>, Refusal> {
+    async fn resolve(&self, permits: &LookupPermits, name: &HostName) -> Result<Vec<IpAddr>, Refusal> {
         let refusal =
             |why: &str| Refusal::new(Code::HostNotAllowed, format!("{name} does not resolve: {why}"));
-        match timeout(self.resolve_timeout, self.resolver.resolve(name)).await {
+        match timeout(self.resolve_timeout, self.resolver.resolve_within(name, permits)).await {
             Ok(Ok(addresses)) if addresses.is_empty() => Err(refusal("there is no answer")),
             Ok(Ok(addresses)) => Ok(addresses),
             Ok(Err(error)) => Err(refusal(&error.to_string())),

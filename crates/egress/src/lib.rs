@@ -56,7 +56,9 @@ pub use gate::{Gate, Sockets};
 pub use gate::{Layout, Range};
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 pub use request::Request;
-pub use resolve::{CachedResolver, Resolver, Resolving, StaticResolver, SystemResolver};
+pub use resolve::{
+    CachedResolver, LookupPermit, LookupPermits, Resolver, Resolving, StaticResolver, SystemResolver,
+};
 pub use response::Response;
 pub use rustls::pki_types::CertificateDer;
 pub use scope::{Asker, DEFAULT_CONNECTIONS, Evidence, Scope, ScopeBuilder, Tally, Verdict, Via, Witness};

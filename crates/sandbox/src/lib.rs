@@ -24,6 +24,7 @@ pub mod backend;
 pub mod doctor;
 mod error;
 mod git;
+mod hidden;
 mod host;
 mod inert;
 pub mod inner;
@@ -53,6 +54,7 @@ pub use backend::{Backend, DenyAll, Seatbelt, Tier, Unconfined};
 #[cfg(target_os = "linux")]
 pub use backend::{Bwrap, Firejail, Native};
 pub use error::SandboxError;
+pub use hidden::HiddenPaths;
 pub use host::{Aliases, Found, Identity, Kind, Platform, Program, SearchPath};
 pub use limit::{Enforcer, LimitName};
 #[cfg(target_os = "linux")]

@@ -9,6 +9,7 @@ use crate::adapter::Adapter;
 use crate::backend::foreign::Foreign;
 use crate::backend::{Backend, Tier};
 use crate::error::SandboxError;
+use crate::hidden::HiddenPaths;
 use crate::host::Platform;
 #[cfg(target_os = "linux")]
 use crate::host::find;
@@ -31,6 +32,7 @@ pub struct Sandbox {
     assurance: Assurance,
     home: Option<PathBuf>,
     marks: Vec<PathBuf>,
+    hidden: HiddenPaths,
 }
 
 /// Removes the mark of a run when everything it left has been moved; otherwise the next run looks again.
@@ -95,6 +97,7 @@ impl Sandbox {
             assurance: Assurance::Claimed,
             home: None,
             marks: Vec::new(),
+            hidden: HiddenPaths::default(),
         }
     }
 
@@ -133,6 +136,13 @@ impl Sandbox {
         self
     }
 
+    /// Hides these files from every command, whatever it is granted. A grant of one of them itself is refused.
+    #[must_use]
+    pub fn hide(mut self, hidden: HiddenPaths) -> Self {
+        self.hidden = hidden;
+        self
+    }
+
     /// Returns the backend.
     pub fn backend(&self) -> &dyn Backend {
         &*self.backend
@@ -152,7 +162,8 @@ impl Sandbox {
             Some(home) if spec.home.is_none() => Cow::Owned(spec.clone().home(home)),
             Some(_) | None => Cow::Borrowed(spec),
         };
-        let seen = Seen::look_for(&spec, Platform::of_this_machine(), &self.own_folders(&spec))?;
+        let (folders, hidden) = (self.own_folders(&spec), self.hidden.list());
+        let seen = Seen::look_for(&spec, Platform::of_this_machine(), &folders, &hidden)?;
         Ok(Plan { recovered, ..Plan::new(&spec, &seen)? })
     }
 

@@ -69,6 +69,20 @@ impl Book {
         Ok(names)
     }
 
+    /// Hides its lock from the commands of this process: one that could read it could hold it, and nobody could accept or reject
+    /// anything. The pins themselves need no lock to be read.
+    pub(crate) fn hide_lock(&self) {
+        let lock = std::path::absolute(&self.lock);
+        crate::sandbox::hidden_paths().add(lock.unwrap_or_else(|_| self.lock.clone()));
+    }
+
+    /// The same, and makes the lock first: what is not there cannot be hidden.
+    pub(crate) fn make_and_hide_lock(&self) {
+        // A folder that cannot be written to has no lock.
+        let _made = Lock::within(&self.lock, std::time::Duration::ZERO);
+        self.hide_lock();
+    }
+
     /// Reads the pins. A pin file that cannot be trusted stops everything.
     pub(crate) fn read_pins(&self) -> Result<Pins, CommandError> {
         Ok(self.existing_pins()?.unwrap_or_default())

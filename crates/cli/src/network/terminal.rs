@@ -12,8 +12,7 @@ use ringfence::policy::{Code, Refusal, Target};
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// Ends colours and hiding that the command may have begun, and starts a line of our own.
-const FRESH_LINE: &str = "\x1b[0m\r\n";
+use crate::print::FRESH_LINE;
 
 /// The terminal, opened at the first question.
 #[derive(Default)]

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ringfence::policy::{self, Personality, ServerEntry};
+use ringfence::policy::{self, Code, Personality, ServerEntry};
 use ringfence::{
-    Approver, Backends, HostFiles, InForce, Launcher, Pins, Registry, SandboxLauncher, StoreApprover, Tool,
+    Approver, Backends, Event, HostFiles, InForce, Launcher, Outcome, Pins, Registry, SandboxLauncher,
+    StoreApprover, Tool,
 };
 use ringfence_server::console::Live;
 use ringfence_server::{Accept, ServerSpec, Starter, ToolRule};
 use ringfence_store::Database;
+
+use super::log::tell;
 
 /// How long one call may take, the time that people take not counted.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -58,6 +61,7 @@ impl Makings {
             .keep_keys(self.keep_keys)
             .manifest(self.in_force.clone())
             .observer(Arc::clone(&self.live) as _)
+            .observer(Arc::new(tell_unrecorded))
             .approver(approver);
         if let Some(store) = &self.store {
             builder = builder.audit(Arc::clone(store) as _).idempotency(Arc::clone(store) as _);
@@ -80,6 +84,21 @@ impl Makings {
             Some(expires) => Arc::new(approver.expires(expires.duration())),
             None => Arc::new(approver),
         })
+    }
+}
+
+/// Tells whoever runs us of a call that ran and is not in the audit: its caller was told, and nobody else would know.
+fn tell_unrecorded(event: Event<'_>) {
+    if let Event::Failed(record) = event
+        && let Outcome::Failed(failure) = record.outcome()
+        && failure.code == Code::AuditFailed
+    {
+        tell(&format!(
+            "error: call {} of `{}` is not in the audit: {}",
+            record.call(),
+            record.tool(),
+            failure.message
+        ));
     }
 }
 

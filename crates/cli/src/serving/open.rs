@@ -73,6 +73,9 @@ pub(crate) async fn open(
         }
         None => None,
     };
+    if !plan.servers.is_empty() {
+        plan.book.make_and_hide_lock();
+    }
     let mut beside = Vec::new();
     match &store {
         Some(store) if !loaded.notify.is_empty() => {

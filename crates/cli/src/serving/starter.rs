@@ -10,7 +10,7 @@ use ringfence::egress::{Evidence, Scope, Witness};
 use ringfence::policy::explain::explain_line;
 use ringfence::policy::{HostSet, Limits, ServerEntry};
 use ringfence::sandbox::SearchPath;
-use ringfence::{Grant, Running, SandboxLauncher, SecretSource as _, Service, ToolError};
+use ringfence::{Grant, Running, SandboxLauncher, SecretSource as _, Service, ToolError, run_on_thread};
 use ringfence_server::{ErrorSink, Starter};
 
 use super::log::tell;
@@ -97,7 +97,8 @@ impl Fenced {
             return Ok(Arc::clone(program));
         }
         let what = self.what.clone();
-        let found = tokio::task::spawn_blocking(move || find(what)).await;
+        // Installing a package may take minutes.
+        let found = run_on_thread("ringfence-install", move || find(what)).await;
         let found = found.map_err(|error| error.to_string()).and_then(|found| found);
         let program = Arc::new(found.map_err(|why| ToolError::new(why).not_executed())?);
         self.tried.own(&program.install);
@@ -176,8 +177,8 @@ impl Starter for Fenced {
             };
             let launcher = Arc::clone(&self.launcher);
             let runtime = tokio::runtime::Handle::current();
-            // Planning looks at the file system.
-            let started = tokio::task::spawn_blocking(move || {
+            // Planning looks at the file system, which may be large.
+            let started = run_on_thread("ringfence-start", move || {
                 let _inside = runtime.enter();
                 launcher.serve(service, sink)
             });

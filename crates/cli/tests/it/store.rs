@@ -187,6 +187,65 @@ fn a_store_that_a_tool_reaches_through_a_link_is_one_that_it_may_write() {
     assert!(!other.path().join("a.txt").exists());
 }
 
+/// Tries to lock every file of a folder, as a reader may.
+const LOCKING: &str = r#"
+import fcntl, glob
+for name in sorted(glob.glob("*")):
+    try:
+        with open(name) as file:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        print(name, "locked")
+    except OSError as error:
+        print(name, type(error).__name__)
+"#;
+
+/// A policy with one tool that tries it.
+fn locking_policy() -> String {
+    format!(
+        r#"[personality]
+fs_reach = {{ read = ["${{workspace}}"] }}
+
+[[tool]]
+name = "lock"
+description = "Lock files"
+command = ["python3", "-c", '''{LOCKING}''']
+input = {{ type = "object" }}
+output = {{ type = "string" }}
+capabilities = {{ fs_reach = {{ read = ["${{workspace}}"] }}, process = {{ allowedBinaries = ["python3"] }} }}
+"#
+    )
+}
+
+#[test]
+fn no_command_locks_the_store_or_the_pins_that_are_in_use() {
+    let bench = Bench::new().file("clerk.toml", locking_policy());
+    let bench = bench.file("clerk.pins.lock", "").file("notes.txt", "x");
+    let said = bench.ringfence(&["-p", "clerk.toml", "call", "--store", "log.db", "lock", "{}"]);
+    for name in ["log.db", "log.db-shm", "log.db-wal", "log.db.lock", "clerk.pins.lock"] {
+        assert!(said.contains(&format!("{name} PermissionError")), "{name}: {said}");
+    }
+    assert!(said.contains("notes.txt locked"), "{said}");
+}
+
+#[test]
+fn a_command_of_another_process_locks_no_store_that_can_be_known() {
+    let bench = Bench::new().file("clerk.toml", locking_policy()).file("ringfence.pins.lock", "");
+    // Those that have their usual names, and the one that the variable names.
+    for name in ["ringfence.db", "own.db", "log.db"] {
+        let made = bench.ringfence(&["-p", "clerk.toml", "call", "--store", name, "lock", "{}"]);
+        assert!(made.contains("exit 0"), "{made}");
+    }
+    let own = bench.path().join("own.db").display().to_string();
+    let run = ["run", "--read", ".", "--cwd", ".", "--", "python3", "-c", LOCKING];
+    let said = bench.ringfence_in(&[("RINGFENCE_STORE", &own)], &run);
+    for name in ["ringfence.db", "ringfence.db.lock", "ringfence.pins.lock", "own.db", "own.db.lock"] {
+        assert!(said.contains(&format!("{name} PermissionError")), "{name}: {said}");
+    }
+    // Granted with its folder, since this process knows nothing of it; said so in the threat model.
+    assert!(said.contains("log.db locked"), "{said}");
+}
+
 /// Changes the file behind ringfence's back.
 fn sqlite_in(bench: &Bench, name: &str, statement: &str) {
     let connection = rusqlite::Connection::open(bench.path().join(name)).unwrap();

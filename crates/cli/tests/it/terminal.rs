@@ -106,3 +106,19 @@ fn escape_sequences_are_for_a_terminal_that_wants_them() {
         assert!(!piped.contains(ESCAPE), "{command:?} in a pipe: {piped}");
     }
 }
+
+#[test]
+fn a_command_cannot_hide_what_is_said_after_it() {
+    let bench = Bench::new().file("work/a", "");
+    let run = |script: &str| {
+        Terminal::new(&bench).run(&["run", "--write", "work", "--exec", "*", "--", "sh", "-c", script])
+    };
+    let fresh = "\u{18}\u{1b}\\\u{1b}[0m\nringfence: the command made";
+    for end in [r"printf '\033]0;'", r"printf '\033P'", r"printf '\033[8m\n'", "printf text"] {
+        let shown = run(&format!("echo x > work/.bashrc; {end}"));
+        assert!(shown.contains(fresh), "{end}: {shown:?}");
+    }
+    // Whole plain lines leave nothing to end.
+    let shown = run("echo x > work/.bashrc; echo text");
+    assert!(!shown.contains(ESCAPE) && shown.contains("text\nringfence: the command made"), "{shown:?}");
+}

@@ -247,3 +247,24 @@ async fn a_fetch_leaves_the_same_evidence_and_ends_with_its_call() {
     assert!(matches!(record.connections()[0].verdict, Verdict::Refused { .. }), "{:?}", record.connections());
     assert_eq!(record.connections()[0].address, None);
 }
+
+#[test]
+fn a_call_needs_no_blocking_thread_of_the_runtime() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build();
+    let runtime = runtime.unwrap();
+    let mut ends = Vec::new();
+    runtime.block_on(async {
+        // As if two lookups were stuck there.
+        for _ in 0..2 {
+            let (end, ended) = std::sync::mpsc::channel::<()>();
+            ends.push(end);
+            tokio::task::spawn_blocking(move || ended.recv().is_ok());
+        }
+        let stage = Stage::of(registry(&[], "refuse")).with(script());
+        let called =
+            tokio::time::timeout(PATIENCE / 2, stage.call("script", json!("print('answered')"))).await;
+        let answer = called.expect("the call waits for a thread of the runtime");
+        assert!(format!("{answer:?}").contains("answered"), "{answer:?}");
+    });
+    drop(ends);
+}

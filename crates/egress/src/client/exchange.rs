@@ -72,7 +72,8 @@ impl Client {
         if let Host::Name(name) = &target.host {
             scope.count_name(&grant, name)?;
         }
-        let Pinned { stream, address } = self.dialer.dial(&grant, target).await?;
+        let dialling = self.dialer.dial_within(scope.lookup_permits(), &grant, target);
+        let Pinned { stream, address } = dialling.await?;
         let stream = Metered::new(stream, address, receipt.ticket(), watch)?;
         let answer = if request.url.scheme() == "https" {
             exchange_over(self.tls.connect(target, stream).await?, message).await?

@@ -136,7 +136,8 @@ impl Connection {
     async fn dial(&self) -> Result<TcpStream, EgressError> {
         let target = self.ticket.target();
         let grant = self.gate.scope.judge(target)?;
-        let Pinned { stream, address } = self.gate.dialer.dial(&grant, target).await?;
+        let permits = self.gate.scope.lookup_permits();
+        let Pinned { stream, address } = self.gate.dialer.dial_within(permits, &grant, target).await?;
         self.ticket.opened(address);
         // The grant may have changed while the far side was dialled.
         self.ticket.judge()?;

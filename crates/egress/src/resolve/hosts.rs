@@ -1,9 +1,11 @@
 //! The system's file of hosts, which its own resolver does not look into for absolute names.
 
+use std::fs::File;
 use std::io::Read;
 use std::net::IpAddr;
 
 use ringfence_policy::HostName;
+use tokio::sync::{Semaphore, oneshot};
 
 /// Where the file is.
 const HOSTS: &str = "/etc/hosts";
@@ -11,20 +13,40 @@ const HOSTS: &str = "/etc/hosts";
 /// No more of the file than this is read: lists of millions of blocked names are not for here.
 const LONGEST: u64 = 32 << 20;
 
+/// A file up to this length is read where it is asked for; a longer one on a thread, one at a time.
+const SHORT: u64 = 256 << 10;
+
+static LONG_READ: Semaphore = Semaphore::const_new(1);
+
 /// Returns the addresses that the file has for a name; none where it cannot be read.
 pub(super) async fn addresses(name: &HostName) -> Vec<IpAddr> {
+    let Some(file) = open() else { return Vec::new() };
+    if file.metadata().is_ok_and(|found| found.len() <= SHORT) {
+        return find(&read(&file, SHORT), name.as_str());
+    }
+    let Ok(turn) = LONG_READ.acquire().await else { return Vec::new() };
+    let (sender, found) = oneshot::channel();
     let name = name.clone();
-    let looked = tokio::task::spawn_blocking(move || find(&read(), name.as_str())).await;
-    looked.unwrap_or_default()
+    let read = std::thread::Builder::new().name("ringfence-hosts".into()).spawn(move || {
+        // Whoever asked may have given up.
+        let _sent = sender.send(find(&read(&file, LONGEST), name.as_str()));
+        drop(turn);
+    });
+    match read {
+        Ok(_) => found.await.unwrap_or_default(),
+        Err(_) => Vec::new(),
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the file is part of how the system looks up names")]
-fn read() -> Vec<u8> {
+fn open() -> Option<File> {
+    File::open(HOSTS).ok()
+}
+
+fn read(file: &File, most: u64) -> Vec<u8> {
     let mut text = Vec::new();
-    if let Ok(file) = std::fs::File::open(HOSTS) {
-        // What was read before an error still counts.
-        let _read = file.take(LONGEST).read_to_end(&mut text);
-    }
+    // What was read before an error still counts.
+    let _read = file.take(most).read_to_end(&mut text);
     text
 }
 

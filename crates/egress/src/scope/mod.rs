@@ -17,6 +17,7 @@ use std::time::Duration;
 use ringfence_policy::{Code, Host, Limits, NetworkGrant, OnUnknown, Refusal, Target, is_public};
 use tokio::sync::watch;
 
+use crate::LookupPermits;
 use meter::Meter;
 use name::Names;
 use question::Questions;
@@ -56,6 +57,7 @@ struct Inner {
     asker: Option<Arc<dyn Asker>>,
     witness: Option<Arc<dyn Witness>>,
     patience: Duration,
+    lookups: LookupPermits,
 }
 
 /// What is in force.
@@ -137,6 +139,11 @@ impl Scope {
     /// Returns the limits and what was used of them.
     pub(crate) fn meter(&self) -> &Meter {
         &self.0.meter
+    }
+
+    /// Returns what bounds how many names are looked up for it at the same time.
+    pub(crate) fn lookup_permits(&self) -> &LookupPermits {
+        &self.0.lookups
     }
 
     /// Adds a target that somebody agreed to, unless nobody may be asked any more.
@@ -229,6 +236,7 @@ impl ScopeBuilder {
             asker: self.asker,
             witness: self.witness,
             patience: self.patience,
+            lookups: LookupPermits::default(),
         }))
     }
 }

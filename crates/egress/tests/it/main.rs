@@ -5,6 +5,7 @@ mod corpus;
 mod dial;
 mod gate;
 mod header;
+mod lookup;
 mod name_server;
 mod redirect;
 mod scope;

@@ -47,6 +47,7 @@ fn steps(inner: &Inner) -> Result<Vec<Op>, SandboxError> {
     );
     ops.extend((!inner.seccomp.counted_memory).then_some(Op::SmallPages));
     ops.extend(prepare::queued_signals());
+    ops.extend(prepare::inherited_limits());
     ops.push(Op::Signals);
     ops.push(Op::Seccomp { program: program(inner.seccomp, Architecture::HERE), observe: false });
     let arguments: Vec<OsString> = inner.arguments.iter().map(OsString::from).collect();

@@ -177,6 +177,16 @@ pub(crate) fn queued_signals() -> Option<Op> {
     Some(Op::Limit { resource: libc::RLIMIT_SIGPENDING as libc::c_uint, value: most / 4 })
 }
 
+/// What a command would inherit of whoever starts us: it may neither take processors from others, nor lock more memory than the
+/// 64 KiB that kernels long allowed everybody.
+pub(crate) fn inherited_limits() -> [Op; 3] {
+    const LOCKED: u64 = 64 << 10;
+    let most = rustix::process::getrlimit(rustix::process::Resource::Memlock).maximum;
+    let locked = most.map_or(LOCKED, |most| most.min(LOCKED));
+    [(libc::RLIMIT_RTPRIO, 0), (libc::RLIMIT_NICE, 0), (libc::RLIMIT_MEMLOCK, locked)]
+        .map(|(resource, value)| Op::Limit { resource: resource as libc::c_uint, value })
+}
+
 /// What is watched inside is counted for the user too: a sandbox has a quarter of what the user has.
 fn inotify_steps() -> Result<Vec<Op>, SandboxError> {
     let quarters = inotify_quarters().iter();
@@ -248,6 +258,7 @@ pub(crate) fn command_steps(
     );
     ops.extend((!profile.counted_memory).then_some(Op::SmallPages));
     ops.extend(queued_signals());
+    ops.extend(inherited_limits());
     ops.push(Op::Signals);
     if plan.recorded {
         // Before the other, which lets no filter be added. Nothing that follows is told of but the command's own start.

@@ -11,6 +11,7 @@ use super::build::{RESOLVER, SCRATCH};
 use super::check::Eyes;
 use crate::error::SandboxError;
 use crate::git::{Pointers, Target, trace};
+use crate::hidden::HiddenPath;
 use crate::host::{
     AliasSurvey, Found, HardLinks, Judge, Kind, LinkedFolder, Pin, Platform, Program, Sensitive, Survey,
     Treatment, find, find_pins, find_shared, gather, is_system, is_system_link, seen, survey_inside,
@@ -55,11 +56,16 @@ impl Seen {
     ///
     /// A program or a granted path is missing, or a tree is too large to search for files on the floor.
     pub fn look(spec: &Spec, platform: &Platform) -> Result<Self, SandboxError> {
-        Self::look_for(spec, platform, &[])
+        Self::look_for(spec, platform, &[], &[])
     }
 
-    /// The same; what lies in `own` is hidden.
-    pub(crate) fn look_for(spec: &Spec, platform: &Platform, own: &[PathBuf]) -> Result<Self, SandboxError> {
+    /// The same; what lies in `own` is hidden, and so are the files `hidden`.
+    pub(crate) fn look_for(
+        spec: &Spec,
+        platform: &Platform,
+        own: &[PathBuf],
+        hidden: &[HiddenPath],
+    ) -> Result<Self, SandboxError> {
         let mut trees = Vec::new();
         let mut sensitive = Vec::new();
         let mut followed = Vec::new();
@@ -122,6 +128,7 @@ impl Seen {
         protect_behind_links(&trees, &mut sensitive, spec)?;
         let own = protect_own(own, &trees);
         sensitive.extend(own.iter().cloned());
+        hide(hidden, &trees, &mut sensitive, &mut passing)?;
         let pointed =
             protect_named_by_git(&trees, &mut sensitive, &spec.named.write, &reach, spec.home.as_deref())?;
         let direct = trees.iter().take(direct);
@@ -166,6 +173,40 @@ impl Seen {
             eyes: Eyes::Open,
         })
     }
+}
+
+/// Hides files that lie in granted trees.
+///
+/// # Errors
+///
+/// One of them was granted itself.
+fn hide(
+    hidden: &[HiddenPath],
+    trees: &[(Found, Access)],
+    sensitive: &mut Vec<Sensitive>,
+    passing: &mut Vec<PathBuf>,
+) -> Result<(), SandboxError> {
+    for (own, may_change) in hidden.iter().filter_map(|own| Some((find(&own.path).ok()?, own.may_change))) {
+        if trees.iter().any(|(tree, _)| tree.real == own.real) {
+            let error =
+                std::io::Error::other("ringfence keeps its own state there, which no command may reach");
+            return Err(SandboxError::Path { path: own.real, error });
+        }
+        let is_granted = trees.iter().any(|(tree, _)| own.real.starts_with(&tree.real));
+        // A folder that is hidden as a whole has no place to mount on.
+        let is_hidden = |one: &Sensitive| {
+            one.treatment == Treatment::Hide && own.real.starts_with(&one.path) && one.kind == Kind::Directory
+        };
+        if !is_granted || sensitive.iter().any(is_hidden) {
+            continue;
+        }
+        sensitive.retain(|one| one.path != own.real);
+        sensitive.extend(seen(&own.real, own.kind, Treatment::Hide));
+        if may_change {
+            passing.push(own.real);
+        }
+    }
+    Ok(())
 }
 
 /// What was seen of one tree.

@@ -5,7 +5,7 @@ mod link;
 
 use std::path::{Path, PathBuf};
 
-use ringfence_sandbox::{Access, Native, Report, Sandbox, SandboxError, Spec, Step, Streams};
+use ringfence_sandbox::{Access, HiddenPaths, Native, Report, Sandbox, SandboxError, Spec, Step, Streams};
 
 fn sh(script: &str, folder: &Path) -> Spec {
     Spec::new("/bin/sh").arguments(["-c", script]).any_binary().tree(folder, Access::WRITE).directory(folder)
@@ -357,4 +357,41 @@ fn remotes_of_a_repository_are_protected() {
     let report = run(&sh("mkdir .git/remotes; echo bad > .git/remotes/o", &work));
     assert!(!work.join(".git/remotes").exists(), "{report:?}");
     assert_eq!(report.quarantined.len(), 1, "{report:?}");
+}
+
+#[test]
+fn files_of_ours_are_hidden_and_cannot_be_locked() {
+    let (_kept, work, _) = folders();
+    for name in ["st.db", "st.db-wal", "other"] {
+        std::fs::write(work.join(name), "ours").unwrap();
+    }
+    let hidden = HiddenPaths::default();
+    let sandbox = Sandbox::new(Native::new()).hide(hidden.clone());
+    // Also what is added when the sandbox was made, and what is not there.
+    hidden.add(work.join("st.db"));
+    hidden.add_changing(work.join("st.db-wal"));
+    hidden.add_changing(work.join("st.db-shm"));
+    let script = "import fcntl\n\
+        for name in ('st.db', 'st.db-wal', 'other'):\n    \
+            try:\n        file = open(name)\n        fcntl.flock(file, fcntl.LOCK_SH)\n        \
+                fcntl.lockf(file, fcntl.LOCK_SH)\n        print(name, 'locked', file.read())\n    \
+            except OSError as error: print(name, type(error).__name__)\n";
+    let tree = |access| {
+        let spec = Spec::new("/usr/bin/python3").arguments(["-c", script]).any_binary();
+        spec.tree(&work, access).directory(&work)
+    };
+    for access in [Access::READ, Access::WRITE] {
+        let ours = std::fs::File::open(work.join("st.db")).unwrap();
+        ours.lock().unwrap();
+        let report = sandbox.run(&tree(access), Streams::default()).unwrap();
+        assert_eq!(
+            said(&report),
+            "st.db PermissionError\nst.db-wal PermissionError\nother locked ours\n",
+            "{access:?}"
+        );
+    }
+    let named = Spec::new("/bin/true").tree(work.join("st.db"), Access::READ);
+    let refused = sandbox.plan(&named).unwrap_err().to_string();
+    assert!(refused.contains("ringfence keeps its own state there"), "{refused}");
+    assert_eq!(read(work.join("st.db")), "ours");
 }

@@ -54,11 +54,14 @@ print('attach', tried(lambda: udp.setsockopt(socket.SOL_SOCKET, 26, program)))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 print('core', resource.getrlimit(resource.RLIMIT_CORE))
 print('signals', resource.getrlimit(11)[1])
+print('inherited', [resource.getrlimit(one) for one in (14, 13, resource.RLIMIT_MEMLOCK)])
 ";
     let signals = rustix::process::getrlimit(rustix::process::Resource::Sigpending).maximum.unwrap() / 4;
+    let locked = rustix::process::getrlimit(rustix::process::Resource::Memlock).maximum;
+    let locked = locked.map_or(65_536, |most| most.min(65_536));
     let expected = format!(
         "1024 EPERM\n1026 EPERM\n10 EPERM\npipe EPERM\nlock done\nfilter EINVAL\nseccomp ENOSYS\naio ENOSYS\n\
-         attach ENOPROTOOPT\ncore (1, 1)\nsignals {signals}\n"
+         attach ENOPROTOOPT\ncore (1, 1)\nsignals {signals}\ninherited [(0, 0), (0, 0), ({locked}, {locked})]\n"
     );
     assert_eq!(python(script), expected);
 }

@@ -13,15 +13,15 @@ pub use directory::DirectorySecrets;
 pub use keyring::KeyringSecrets;
 pub use variable::VariableSecrets;
 
-use ringfence::{Secret, SecretError};
+use ringfence::{Secret, SecretError, run_on_thread};
 
 /// What a source answers.
 type Answer = Result<Option<Secret>, SecretError>;
 
-/// Asks on a thread that may block.
+/// Asks on a thread of its own: a keyring may wait for a person.
 async fn blocking(ask: impl FnOnce() -> Answer + Send + 'static) -> Answer {
-    // The reason is a panic or a runtime that ends; a panic's own words could hold anything.
-    tokio::task::spawn_blocking(ask)
+    // The reason is a panic or no thread; a panic's own words could hold anything.
+    run_on_thread("ringfence-secret", ask)
         .await
         .unwrap_or_else(|_| Err(SecretError::new("asking the source was interrupted")))
 }

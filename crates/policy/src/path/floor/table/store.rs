@@ -8,10 +8,16 @@ pub(super) const LINES: &[FloorEntry] = &[
     both(Store, ".ringfence", "ringfence: records, approvals and keys"),
     both(Store, ".cache/ringfence", "ringfence: what it compiled and downloaded"),
     both(Store, ".local/state/ringfence", "ringfence: records and accepted definitions"),
+    // Whoever can read a file can lock it, and keep others from writing to it.
+    both(Store, "ringfence.db", "ringfence: the store"),
+    both(Store, "ringfence.db-wal", "ringfence: the store"),
+    both(Store, "ringfence.db-shm", "ringfence: the locks of the store"),
+    both(Store, "ringfence.db-journal", "ringfence: the store"),
+    both(Store, "ringfence.db.lock", "ringfence: the lock of the store"),
+    both(Store, "ringfence.pins.lock", "ringfence: the lock of accepted definitions"),
     writes(Store, "ringfence.toml", "ringfence: the policy"),
     writes(Store, "ringfence.json", "ringfence: the policy"),
     writes(Store, "ringfence.lock.json", "ringfence: the accepted permissions"),
     writes(Store, "ringfence.pins.json", "ringfence: accepted definitions"),
-    writes(Store, "ringfence.pins.lock", "ringfence: accepted definitions"),
     writes(Store, "ringfence.seen.json", "ringfence: definitions that were seen"),
 ];
