@@ -121,7 +121,7 @@ pub(crate) fn survey_with_names(
 /// It changes meanwhile, or holds too much.
 pub(crate) fn survey_inside(
     folder: &Path,
-    named: &[PathBuf],
+    named: &NamedPaths,
     reach: &[PathBuf],
 ) -> Result<Vec<Sensitive>, SandboxError> {
     let mut sensitive = Vec::new();

@@ -17,7 +17,7 @@ use crate::host::{
     Treatment, find, find_pins, find_shared, gather, is_system, is_system_link, seen, survey_inside,
     survey_with_names,
 };
-use crate::spec::{Access, Spec, Tree};
+use crate::spec::{Access, NamedPaths, Spec, Tree};
 
 /// Everything about the machine that a plan depends on.
 #[derive(Clone, Debug)]
@@ -130,7 +130,7 @@ impl Seen {
         sensitive.extend(own.iter().cloned());
         hide(hidden, &trees, &mut sensitive, &mut passing)?;
         let pointed =
-            protect_named_by_git(&trees, &mut sensitive, &spec.named.write, &reach, spec.home.as_deref())?;
+            protect_named_by_git(&trees, &mut sensitive, &spec.named, &reach, spec.home.as_deref())?;
         let direct = trees.iter().take(direct);
         let written: Vec<&Path> =
             direct.filter(|(_, access)| access.write).map(|(found, _)| found.real.as_path()).collect();
@@ -324,7 +324,7 @@ fn protect_own(own: &[PathBuf], trees: &[(Found, Access)]) -> Vec<Sensitive> {
 fn protect_named_by_git(
     trees: &[(Found, Access)],
     sensitive: &mut Vec<Sensitive>,
-    named: &[PathBuf],
+    named: &NamedPaths,
     reach: &[PathBuf],
     home: Option<&Path>,
 ) -> Result<Vec<Target>, SandboxError> {
@@ -354,7 +354,7 @@ fn protect_named_by_git(
         .collect();
     for target in &targets {
         for one in trace(target) {
-            let is_named = named.contains(&one.path);
+            let is_named = named.write.contains(&one.path);
             // A folder that was granted as such is lifted like any other name; the top of a repository is not its folder of hooks.
             let is_lifted = |tree: &&Path| is_named && **tree == *one.path && !one.path.join(".git").exists();
             let is_whole = |tree: &&Path| tree.starts_with(&one.path) && !is_lifted(tree);

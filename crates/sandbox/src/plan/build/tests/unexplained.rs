@@ -129,7 +129,7 @@ fn no_rule_goes_beyond_what_is_mounted_and_named() {
     ];
     for (path, access, file) in cases {
         let path = home.home.join(path);
-        let rule = Rule { path: path.clone(), access, file };
+        let rule = Rule { path: path.clone(), access, file, identity: None };
         let checked = home.check(|plan| plan.landlock.rules.push(rule));
         assert!(checked.is_err(), "{} {access:?}", path.display());
     }
@@ -153,6 +153,6 @@ fn no_interpreter_is_started_because_a_script_names_it() {
     assert!(Plan::new(&home.spec, &home.seen).is_err());
     let bind = home.bind("private/bin/tool", Access::EXECUTE, false);
     assert!(home.check(|plan| plan.root.push(bind)).is_err());
-    let rule = Rule { path: tool, access: ONLY_EXECUTE, file: true };
+    let rule = Rule { path: tool, access: ONLY_EXECUTE, file: true, identity: None };
     assert!(home.check(|plan| plan.landlock.rules.push(rule)).is_err());
 }
