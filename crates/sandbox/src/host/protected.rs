@@ -173,7 +173,7 @@ pub(crate) fn seen(path: &Path, kind: Kind, treatment: Treatment) -> Option<Sens
 fn led_to<'t>(
     path: &Path,
     treatment: Treatment,
-    trees: impl Iterator<Item = &'t Path> + Clone,
+    trees: &(impl Iterator<Item = &'t Path> + Clone),
 ) -> Vec<Sensitive> {
     let Ok(found) = find(path) else { return Vec::new() };
     let is_inside = |path: &Path| {

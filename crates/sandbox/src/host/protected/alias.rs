@@ -102,7 +102,7 @@ impl AliasSurvey<'_> {
         found: &mut dyn FnMut(Sensitive) -> Result<(), SandboxError>,
     ) -> Result<(), SandboxError> {
         if kind == Kind::Link {
-            for one in led_to(path, treatment, self.trees.iter().map(|(tree, _)| *tree)) {
+            for one in led_to(path, treatment, &self.trees.iter().map(|(tree, _)| *tree)) {
                 // What may not be written need not be kept from change.
                 let counts = treatment == Treatment::Hide || self.is_writable(&one.path);
                 if counts && !self.named.contains(&one.path) {

@@ -217,7 +217,7 @@ impl<'a> Walk<'a> {
     ) -> Result<(), SandboxError> {
         let Some(one) = self.look_at(folder, name, treatment)? else { return Ok(()) };
         if one.kind == Kind::Link {
-            for target in led_to(&one.path, treatment, self.trees()) {
+            for target in led_to(&one.path, treatment, &self.trees()) {
                 found(target)?;
             }
         }
@@ -276,7 +276,7 @@ impl<'a> Walk<'a> {
                 }
                 Kind::Directory => self.add_inside(&folder, &name, treatment, depth - 1, found)?,
                 Kind::Link => {
-                    let all = led_to(&self.path, treatment, self.trees());
+                    let all = led_to(&self.path, treatment, &self.trees());
                     for one in all.into_iter().filter(|one| !one.path.starts_with(&own)) {
                         found(one)?;
                     }
