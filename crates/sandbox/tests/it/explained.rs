@@ -248,6 +248,7 @@ const SYSTEM: &[&str] = &[
     "/etc/magic",
     "/etc/python3",
     "/etc/python3.11",
+    "/etc/java-17-openjdk",
 ];
 
 /// What may be in a plan, by a rule that knows nothing of how plans are made.
