@@ -12,7 +12,7 @@ use super::super::enter::Reply;
 use super::super::fault::Fault;
 use super::super::front::{Caller, Front};
 use super::super::view::{BarChart, LineChart, RANGES, Trend, TrendQuery, time, trend_chart};
-use super::{Frame, html};
+use super::{Frame, html_counting};
 
 /// Where they are.
 pub(super) fn routes() -> Router<Arc<Front>> {
@@ -50,5 +50,6 @@ async fn show(
     let frame = Frame::new(&front, &caller, "Charts", "/charts").await;
     let (calls, refusals) = (trend_chart::calls(&trend), trend_chart::refusals(&trend));
     let (latency, words) = (trend_chart::latency(&trend), trend_chart::words(&trend));
-    html(&ChartsPage { frame, trend, calls, refusals, latency, words })
+    let is_complete = trend.complete;
+    html_counting(&ChartsPage { frame, trend, calls, refusals, latency, words }, is_complete)
 }

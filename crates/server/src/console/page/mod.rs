@@ -70,6 +70,15 @@ pub(crate) fn html(page: &impl Template) -> Result<Reply, Fault> {
     Ok(reply)
 }
 
+/// Answers with a page that is loaded again by itself while entries are still being counted, also without a script.
+pub(crate) fn html_counting(page: &impl Template, is_complete: bool) -> Result<Reply, Fault> {
+    let mut reply = html(page)?;
+    if !is_complete {
+        reply.headers_mut().insert("refresh", HeaderValue::from_static("1"));
+    }
+    Ok(reply)
+}
+
 /// Says that there is nothing at an address.
 pub(crate) async fn nothing_here() -> Fault {
     Fault::missing("there is nothing here").hint("the pages are in the list above")

@@ -12,7 +12,7 @@ use super::super::enter::Reply;
 use super::super::fault::Fault;
 use super::super::front::{Caller, Front};
 use super::super::view::{RunList, RunQuery, SessionList};
-use super::{Frame, html};
+use super::{Frame, html_counting};
 
 /// Where they are.
 pub(super) fn routes() -> Router<Arc<Front>> {
@@ -42,7 +42,8 @@ async fn runs(
 ) -> Result<Reply, Fault> {
     let list = RunList::read(&front, &query).await?;
     let frame = Frame::new(&front, &caller, "Runs", "/runs").await;
-    html(&RunsPage { frame, query, list })
+    let is_complete = list.complete;
+    html_counting(&RunsPage { frame, query, list }, is_complete)
 }
 
 async fn sessions(
@@ -52,5 +53,6 @@ async fn sessions(
 ) -> Result<Reply, Fault> {
     let list = SessionList::read(&front, &query).await?;
     let frame = Frame::new(&front, &caller, "Sessions", "/runs").await;
-    html(&SessionsPage { frame, query, list })
+    let is_complete = list.complete;
+    html_counting(&SessionsPage { frame, query, list }, is_complete)
 }
