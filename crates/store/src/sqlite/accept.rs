@@ -91,8 +91,7 @@ fn gap(path: &Path) -> Result<Option<StoreGap>, SqliteError> {
     let fence = last_fence(&connection).map_err(failed)?;
     let history = History::read(&connection).map_err(failed);
     let why = match (&mark, &history) {
-        (Err(why), _) => Some(why.clone()),
-        (_, Err(why)) => Some(why.clone()),
+        (Err(why), _) | (_, Err(why)) => Some(why.clone()),
         (Ok(mark), Ok(history)) => {
             history.missing(mark).map(|missing| SqliteError::WentBack { path: path.to_owned(), missing })
         }

@@ -38,7 +38,7 @@ pub(super) fn look(path: &Path) -> Result<Option<(FileId, Stamp)>, SqliteError> 
     };
     #[expect(clippy::useless_conversion, reason = "the types differ between architectures")]
     let (size, seconds) = (u64::try_from(stat.st_size).unwrap_or(0), i64::from(stat.st_ctime));
-    let stamp = Stamp { size, seconds, nanoseconds: stat.st_ctime_nsec.into() };
+    let stamp = Stamp { size, seconds, nanoseconds: stat.st_ctime_nsec };
     Ok((stat.st_nlink == 1).then_some((FileId { device: stat.st_dev, inode: stat.st_ino }, stamp)))
 }
 

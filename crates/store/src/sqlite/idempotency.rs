@@ -419,7 +419,7 @@ fn listed_key(row: &Row<'_>) -> rusqlite::Result<(KeyEntry, String)> {
         fence: row.fence,
         digest: row.digest,
         arguments: row.arguments,
-        run: row.run.into(),
+        run: row.run,
         claimed: from_micros(row.claimed),
     };
     Ok((entry, row.instance))
