@@ -113,7 +113,7 @@ fn a_command_cannot_hide_what_is_said_after_it() {
     let run = |script: &str| {
         Terminal::new(&bench).run(&["run", "--write", "work", "--exec", "*", "--", "sh", "-c", script])
     };
-    let fresh = "\u{18}\u{1b}\\\u{1b}[0m\nringfence: the command made";
+    let fresh = "\u{18}\u{1b}\\\u{1b}[0m\r\nringfence: the command made";
     for end in [r"printf '\033]0;'", r"printf '\033P'", r"printf '\033[8m\n'", "printf text"] {
         let shown = run(&format!("echo x > work/.bashrc; {end}"));
         assert!(shown.contains(fresh), "{end}: {shown:?}");
