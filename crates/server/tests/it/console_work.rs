@@ -357,9 +357,9 @@ async fn an_admin_revokes_somebody_at_once() {
     assert_eq!(post(&root, "root", &own).await, 409, "not oneself");
     let mut live = bob.follow("/live").await;
     assert_eq!(post(&root, "bob", &added).await, 303);
-    assert_eq!(bob.get("/approvals").await.status, 303, "back to the login");
     let ended = async { while live.more().await {} };
     tokio::time::timeout(Duration::from_millis(900), ended).await.expect("the stream ends at once");
+    assert_eq!(bob.get("/approvals").await.status, 303, "back to the login");
     assert_eq!(post(&root, "bob", &added).await, 409, "already");
     let reply = crate::it::console::client(scene.address)
         .header("authorization", &format!("Bearer {}", token("bob")))
