@@ -61,7 +61,7 @@ for name in sys.argv[1:]:
     let (inside, outside) = (bench.path().join("in/socket"), bench.path().join("out/socket"));
     let abstract_name = format!("@ringfence-test-{}", std::process::id());
     let named = <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(
-        &abstract_name[1..],
+        abstract_name.trim_start_matches('@'),
     );
     let _listening = [
         UnixListener::bind(&inside).unwrap(),
