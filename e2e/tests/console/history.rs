@@ -52,7 +52,8 @@ async fn write(path: &Path) {
         let schema = json!({ "type": "object", "properties": { "number": { "type": "integer" } }, "required": ["number"] });
         let made = tool(name).input_schema(schema).output_schema(json!({ "type": "integer" }));
         let made = made.run(|input: Value, _| async move {
-            if input["number"].as_u64().is_some_and(|number| number % 97 == 3) {
+            // A failed call is tried again, which takes its time.
+            if input["number"].as_u64().is_some_and(|number| number % 1_997 == 3) {
                 Err(std::io::Error::other("the upstream is away").into())
             } else {
                 Ok(input["number"].clone())
