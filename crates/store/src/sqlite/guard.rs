@@ -70,15 +70,25 @@ impl StoreGuard {
         let (database, log) = self.check_files()?;
         let mark = self.mark.read()?;
         check_growth(&self.path, history, &mark)?;
-        let (sequence, chain) = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if history.sequence < sequence || (history.sequence == sequence && history.chain != chain) {
-            let missing = sequence.saturating_sub(history.sequence);
-            return Err(SqliteError::WentBack { path: self.path.clone(), missing });
-        }
+        self.check_last(history, self.last())?;
         if (database, log) != (mark.database, mark.log) {
             self.check_content()?;
         }
         Ok(lock)
+    }
+
+    /// Returns how far this process has seen the store come.
+    pub(super) fn last(&self) -> (u64, Hash) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses a store that is not as far as this process has seen it before it read the history.
+    fn check_last(&self, history: &History, (sequence, chain): (u64, Hash)) -> Result<(), SqliteError> {
+        if history.sequence < sequence || (history.sequence == sequence && history.chain != chain) {
+            let missing = sequence.saturating_sub(history.sequence);
+            return Err(SqliteError::WentBack { path: self.path.clone(), missing });
+        }
+        Ok(())
     }
 
     /// Keeps what was committed in the mark; only then it may be acknowledged.
@@ -105,8 +115,10 @@ impl StoreGuard {
         Ok(done)
     }
 
-    /// Refuses what was read from a store that is not the one that was opened.
-    pub(super) fn check_reading(&self) -> Result<(), SqliteError> {
+    /// Refuses what was read from a store that is not the one that was opened, or that has gone back: `last` was asked for
+    /// before, and `history` read afterwards.
+    pub(super) fn check_reading(&self, history: &History, last: (u64, Hash)) -> Result<(), SqliteError> {
+        self.check_last(history, last)?;
         let is_known = |(database, log): (Stamp, Stamp), mark: &Mark| {
             database == mark.database && log.size >= mark.log.size
         };
@@ -153,6 +165,7 @@ impl StoreGuard {
             let snapshot = connection.unchecked_transaction().map_err(failed)?;
             let history = History::read(&snapshot).map_err(failed)?;
             check_growth(&self.path, &history, &self.mark.read()?)?;
+            self.check_last(&history, self.last())?;
             total::check(&snapshot, &self.path)
         });
         match checked {

@@ -7,6 +7,7 @@ use rusqlite::{Connection, Transaction};
 
 use super::error::SqliteError;
 use super::guard::StoreGuard;
+use super::history::History;
 use super::schema;
 
 /// How many idle connections are kept.
@@ -42,9 +43,12 @@ impl Pool {
     ) -> Result<T, SqliteError> {
         let idle = self.lock().pop();
         let connection = idle.map_or_else(|| schema::reader(&self.path), Ok)?;
+        let last = self.guard.as_ref().map(|guard| guard.last());
         let found = read(&connection)?;
-        if let Some(guard) = &self.guard {
-            guard.check_reading()?;
+        if let Some((guard, last)) = self.guard.as_ref().zip(last) {
+            let history =
+                History::read(&connection).map_err(|error| SqliteError::from_sqlite(&self.path, &error))?;
+            guard.check_reading(&history, last)?;
         }
         let mut idle = self.lock();
         if idle.len() < IDLE {

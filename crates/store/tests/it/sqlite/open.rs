@@ -77,7 +77,7 @@ fn does_not_write_to_a_file_of_another_user() {
 async fn refuses_files_that_are_not_ours() {
     #[rustfmt::skip]
     let cases = [
-        ("PRAGMA user_version = 4",                    "has version 4, and this program knows versions up to 3"),
+        ("PRAGMA user_version = 5",                    "has version 5, and this program knows versions up to 4"),
         ("PRAGMA application_id = 7",                  "is not a database of ringfence"),
         ("PRAGMA user_version = 0",                    "is not a database of ringfence"),
         ("PRAGMA user_version = -1",                   "is not a database of ringfence"),

@@ -149,10 +149,12 @@ async fn no_way_of_swapping_a_store_makes_a_key_take_effect_twice() {
         swap(&scene);
         // Whoever has it open notices: a new key must not be granted where nobody will find it.
         match pay(&store, "after").await {
-            Ok(()) => {
-                failures.push(format!("{way}: a key was acknowledged"));
+            // The log has all pages that differ: nothing is missing, now and at the next open.
+            Ok(()) if way == "write an old copy over it" => {
+                store.set("notes", "after", "after", None).await.unwrap();
                 paid.push("after".into());
             }
+            Ok(()) => failures.push(format!("{way}: a key was acknowledged")),
             Err(error)
                 if !["was replaced", "lost", "is damaged", "is missing", "malformed", "not there"]
                     .iter()
