@@ -201,14 +201,11 @@ impl Sandbox {
         for folder in &self.marks {
             let recovered = recover(folder, concerns);
             moved.extend(recovered.moved);
-            // A folder in the place of a marked one is only refused itself: `ringfence doctor` tells of the others.
-            let refused = recovered.skipped.into_iter().filter(|(tree, _)| written.contains(tree));
-            let left: Vec<(PathBuf, String)> = recovered.left.into_iter().chain(refused).collect();
-            if left.is_empty() {
+            if recovered.left.is_empty() {
                 continue;
             }
             let shown = |path: &Path| path.to_string_lossy().escape_debug().to_string();
-            let left = left.iter().map(|(path, why)| format!("`{}`: {why}", shown(path)));
+            let left = recovered.left.iter().map(|(path, why)| format!("`{}`: {why}", shown(path)));
             let aside = moved.iter().map(|one| format!("`{}` was moved aside", shown(&one.found)));
             let told = left.chain(aside).collect::<Vec<_>>().join("; ");
             return Err(SandboxError::Unfinished { what: format!("{told} (marked in `{}`)", shown(folder)) });

@@ -15,15 +15,14 @@ pub struct Recovered {
     pub moved: Vec<Quarantined>,
     /// What could not be moved or searched, or a mark that cannot be believed, and why.
     pub left: Vec<(PathBuf, String)>,
-    /// Marked folders that are other folders now, so that nothing was moved there, and why.
-    pub skipped: Vec<(PathBuf, String)>,
 }
 
 /// Looks again at the folders of runs that were killed, only at those of which `concerns` says so. `folder` is where runs are marked; where it
 /// is missing there were none.
 ///
-/// A mark stays for each folder until everything there has been moved, and where another folder is in its place. One that is damaged, or that others could have written, is not
-/// believed: it is told, and stays.
+/// A mark stays for each folder until everything there has been moved. Where another folder is in its place by now, the killed run
+/// wrote nothing to that one, and nothing is moved. A mark that is damaged, or that others could have written, is not believed: it
+/// is told, and stays.
 pub fn recover(folder: &Path, concerns: impl Fn(&Path) -> bool) -> Recovered {
     let mut recovered = Recovered::default();
     if folder.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
@@ -46,17 +45,9 @@ pub fn recover(folder: &Path, concerns: impl Fn(&Path) -> bool) -> Recovered {
         for tree in &one.trees {
             match tree.now() {
                 _ if !concerns(&tree.path) => kept.push(tree.clone()),
-                TreeNow::Gone => {}
+                TreeNow::Gone | TreeNow::Other => {}
                 // The search says why it cannot be looked at.
                 TreeNow::Same | TreeNow::Unknown => looked_at.push(tree.path.clone()),
-                TreeNow::Other => {
-                    let why = format!(
-                        "a killed run wrote to another folder there; check this one, then remove `{}`",
-                        one.path.display()
-                    );
-                    recovered.skipped.push((tree.path.clone(), why));
-                    kept.push(tree.clone());
-                }
             }
         }
         if kept.len() == one.trees.len() {

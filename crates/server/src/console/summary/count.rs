@@ -32,6 +32,8 @@ pub(crate) struct Count {
 struct Head {
     outcome: Option<String>,
     verdict: Option<String>,
+    /// The code of what the fence refused the tool before it failed.
+    refused: Option<String>,
     session: Option<String>,
     duration_us: u64,
     stages: Stages,
@@ -63,6 +65,10 @@ impl Count {
         let head: Head = serde_json::from_str(&stored.record).unwrap_or_default();
         let is_call = stored.kind == "call";
         let outcome = head.outcome.as_deref().filter(|_| is_call);
+        let outcome = match outcome {
+            Some("failed") if head.refused.is_some() => Some("refused"),
+            other => other,
+        };
         let is_refused = outcome == Some("refused") || head.verdict.as_deref() == Some("refused");
         if is_call || is_refused {
             let hour = self.hours.entry(stored.at / HOUR_MS).or_default();
@@ -201,7 +207,8 @@ mod tests {
             r#"{"outcome":"done","session":"s","duration_us":9000000,"stages":{"approval":8999000}}"#,
         ));
         count.add(&call(3, "a", r#"{"outcome":"refused","session":"s"}"#));
-        count.add(&call(4, "b", "no record"));
+        count.add(&call(4, "b", r#"{"outcome":"failed","refused":"FORBIDDEN"}"#));
+        count.add(&call(4, "c", "no record"));
         count.advance(5);
         assert_eq!((count.begin(9, 0), count.first()), (5, 2));
         let run = count.runs().find(|run| run.run == "a").unwrap();
@@ -210,7 +217,7 @@ mod tests {
         let session = count.sessions().next().unwrap();
         assert_eq!((session.calls.total(), session.runs.as_slice()), (2, ["a".to_owned()].as_slice()));
         let hour = count.hours(0..1);
-        assert_eq!((hour.calls.total(), hour.calls.failed, hour.refusals["FORBIDDEN"]), (3, 1, 1));
+        assert_eq!((hour.calls.total(), hour.calls.failed, hour.refusals["FORBIDDEN"]), (4, 1, 2));
         assert_eq!(hour.within(100), Some(1000), "eight seconds of it were a person's");
         assert_eq!(count.begin(4, 0), 0, "a shorter log is another one");
         assert_eq!(count.runs().count(), 0);
