@@ -32,7 +32,7 @@ use self::open::open;
 pub(crate) use starter::Fenced;
 
 /// The stack of a thread. Memory is taken only as far as it is used; a test holds the use to half of it.
-const STACK: usize = 4 << 20;
+const STACK: usize = 8 << 20;
 
 static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 

@@ -54,10 +54,28 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf, SqliteError> {
 /// Makes a file that only its owner can reach, and makes its name durable.
 pub(super) fn create(path: &Path) -> Result<File, SqliteError> {
     let file = open_new(path)?;
+    sync_name(path)?;
+    Ok(file)
+}
+
+/// Gives a file another name in the same folder, in place of whatever has it, and makes that durable.
+pub(super) fn rename(from: &Path, to: &Path) -> Result<(), SqliteError> {
+    rustix::fs::rename(from, to).map_err(|errno| SqliteError::from_io(to, &errno.into()))?;
+    sync_name(to)
+}
+
+/// Removes a file, where there is one.
+pub(super) fn remove(path: &Path) -> Result<(), SqliteError> {
+    match rustix::fs::unlink(path) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(SqliteError::from_io(path, &errno.into())),
+    }
+}
+
+fn sync_name(path: &Path) -> Result<(), SqliteError> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     let directory = File::open(parent).and_then(|directory| directory.sync_all());
-    directory.map_err(|error| SqliteError::from_io(path, &error))?;
-    Ok(file)
+    directory.map_err(|error| SqliteError::from_io(path, &error))
 }
 
 /// Makes the file where there is none.

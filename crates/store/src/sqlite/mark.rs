@@ -95,17 +95,24 @@ impl MarkFile {
         Ok(Self { path, file, turn: Mutex::new(()) })
     }
 
-    /// Makes the mark of a database that begins, in place of one that says nothing.
+    /// Makes the mark of a database that begins, in place of one that says nothing. It gets its name when it is whole: whoever is
+    /// killed before leaves none.
     pub(super) fn create(database: &Path, store: [u8; 16]) -> Result<Self, SqliteError> {
         let path = path(database);
-        let file = if file::exists(&path)? { file::open_existing(&path)? } else { file::create(&path)? };
-        file::check(&path)?;
-        let created = Self { path, file, turn: Mutex::new(()) };
+        if file::exists(&path)? {
+            file::check(&path)?;
+        }
+        let mut unfinished = path.clone().into_os_string();
+        unfinished.push(".new");
+        let unfinished = PathBuf::from(unfinished);
+        file::remove(&unfinished)?;
+        let created = Self { file: file::open_new(&unfinished)?, path, turn: Mutex::new(()) };
         let mark = Mark::new(store, 0, Hash::of(b""));
         for slot in [0, DISTANCE] {
             created.write_slot(slot, &mark)?;
         }
         created.sync()?;
+        file::rename(&unfinished, &created.path)?;
         Ok(created)
     }
 
@@ -269,6 +276,16 @@ mod tests {
             flip(DISTANCE);
             assert_eq!(file.read().unwrap(), mark);
         }
+    }
+
+    #[test]
+    fn a_mark_that_was_not_finished_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("x.db");
+        std::fs::write(directory.path().join("x.db.mark.new"), "half").unwrap();
+        assert!(matches!(MarkFile::open(&database), Err(SqliteError::MarkMissing { .. })));
+        assert_eq!(MarkFile::create(&database, [7; 16]).unwrap().read().unwrap().sequence, 0);
+        assert!(!directory.path().join("x.db.mark.new").exists());
     }
 
     #[test]
