@@ -46,8 +46,6 @@ pub struct Seen {
 const PROGRAM_FOLDERS: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives"];
 /// What no grant replaces.
 const OWN: &[&str] = &["/proc", "/dev"];
-/// What may be read whatever is granted in it, because a sandbox has things of its own there.
-const READ_BY_RULE: &[&str] = &["/etc", SCRATCH];
 
 impl Seen {
     /// Looks at everything a specification names.
@@ -116,7 +114,6 @@ impl Seen {
             }
         }
         refuse_writing_alone(spec, &trees)?;
-        refuse_unread(&trees)?;
         let programs = programs(spec, &trees)?;
         for companion in programs.iter().flat_map(Program::all).flat_map(|program| &program.companions) {
             let real = &companion.found.real;
@@ -379,19 +376,6 @@ fn protect_named_by_git(
     // A folder is covered before what is in it, or it would uncover that again.
     sensitive.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(targets)
-}
-
-/// Refuses a tree that is granted for writing only where a rule on a folder of the sandbox's own lets everything be read.
-fn refuse_unread(trees: &[(Found, Access)]) -> Result<(), SandboxError> {
-    for (found, _) in trees.iter().filter(|(_, access)| access.write && !access.read) {
-        let is_read = || trees.iter().any(|(tree, access)| access.read && found.real.starts_with(&tree.real));
-        let own = READ_BY_RULE.iter().find(|own| found.real.starts_with(own));
-        if let Some(own) = own.filter(|_| !is_read()) {
-            let why = format!("everything below `{own}` can be read; grant it for reading too, or move it");
-            return Err(SandboxError::Path { path: found.real.clone(), error: std::io::Error::other(why) });
-        }
-    }
-    Ok(())
 }
 
 /// Adds a tree, or to one that is there already the links that lead to it.

@@ -249,19 +249,6 @@ fn a_protected_pipe_is_not_written() {
     assert_eq!(said(&run(&sh(&script, &work))).trim(), "free");
 }
 
-#[test]
-fn what_could_be_read_is_not_granted_for_writing_only() {
-    let folder = tempfile::Builder::new().tempdir_in("/tmp").unwrap();
-    std::fs::write(folder.path().join("x"), "read").unwrap();
-    let only_write = Access { read: false, write: true, execute: false };
-    let spec = Spec::new("/bin/cat").arguments([folder.path().join("x")]).tree(folder.path(), only_write);
-    let sandbox = Sandbox::new(Native::new());
-    let error = sandbox.run(&spec, Streams::default()).unwrap_err().to_string();
-    assert!(error.contains("can be read; grant it for reading too"), "{error}");
-    // Together with the right to read it is one grant.
-    assert_eq!(said(&run(&spec.tree(folder.path(), Access::READ))), "read");
-}
-
 /// Runs a command that says `begun`, and does something outside when it has.
 fn run_while(spec: &Spec, outside: impl FnOnce() + Send + 'static) -> Report {
     let mut outside = Some(outside);

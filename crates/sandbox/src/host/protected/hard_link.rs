@@ -12,9 +12,8 @@ use super::{Sensitive, Treatment, seen};
 use crate::error::SandboxError;
 use crate::host::{Identity, Kind};
 
-/// More mounts than this are not made for hard links: whole folders become read-only, and git could write no object there. Most local
-/// clones have fewer loose objects.
-const MAX_MOUNTS: usize = 4_000;
+/// More mounts than this are not made for hard links: whole folders become read-only.
+const MAX_MOUNTS: usize = 1_000;
 /// How many are named to the user.
 const MAX_NAMED: usize = 3;
 
