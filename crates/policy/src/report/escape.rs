@@ -7,7 +7,8 @@
 const OWN_SIGNS: [char; 4] = ['→', '…', '·', '–'];
 
 /// Letters without a glyph: the fillers of Hangul and two hieroglyphs. A test of the command checks that these are all.
-const BLANK_LETTERS: [char; 6] = ['\u{115f}', '\u{1160}', '\u{3164}', '\u{ffa0}', '\u{13441}', '\u{13442}'];
+const BLANK_LETTERS: [char; 7] =
+    ['\u{115f}', '\u{1160}', '\u{3164}', '\u{ffa0}', '\u{13441}', '\u{13442}', '\u{1bc9e}'];
 
 /// Returns a text on one line, with everything that could drive a terminal, hide or turn the direction of writing spelled out.
 ///
