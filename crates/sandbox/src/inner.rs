@@ -4,6 +4,8 @@
 //! mounts noexec where it was given the right to, gives up everything, restricts itself by Landlock, limits and seccomp,
 //! and becomes the command. If any of that fails, it says which step and exits; the command never runs.
 
+#[cfg(target_os = "linux")]
+mod alive;
 mod expected;
 
 use std::ffi::OsString;
@@ -19,7 +21,8 @@ use crate::plan::{Entry, Plan, ProcessLimit, Rule};
 use crate::seccomp::Profile;
 use crate::spec::Access;
 
-/// The first argument by which a program knows that it is the inner stage; the second is the descriptor's number.
+/// The first argument by which a program knows that it is the inner stage; the second is the number of the plan's
+/// descriptor. The one after it is a pipe that is closed when the process that asked for the sandbox has ended.
 pub const ARGUMENT: &str = "--ringfence-inner-stage";
 
 /// The first argument by which a program knows that it is to try what is forbidden; two files follow.
@@ -164,7 +167,7 @@ fn changed(inner: &Inner) -> Option<&std::path::Path> {
 #[cfg(target_os = "linux")]
 pub fn enter(descriptor: &str) -> SandboxError {
     use std::io::{Read, Seek, Write};
-    let open = || -> std::io::Result<std::fs::File> {
+    let open = || -> std::io::Result<(std::fs::File, u32)> {
         let number: u32 = descriptor.parse().map_err(std::io::Error::other)?;
         // Only what an outer program of ours made: this is about to be overwritten.
         let is_ours = std::fs::read_link(format!("/proc/self/fd/{number}"))?
@@ -174,15 +177,19 @@ pub fn enter(descriptor: &str) -> SandboxError {
         if !is_ours {
             return Err(std::io::Error::other("the descriptor holds no plan"));
         }
-        std::fs::OpenOptions::new().read(true).write(true).open(format!("/proc/self/fd/{number}"))
+        let path = format!("/proc/self/fd/{number}");
+        Ok((std::fs::OpenOptions::new().read(true).write(true).open(path)?, number))
     };
     let failed = |error| SandboxError::Step { step: crate::Step::Control, path: None, error };
-    let mut file = match open() {
-        Ok(file) => file,
+    let (mut file, number) = match open() {
+        Ok(opened) => opened,
         Err(error) => return failed(error),
     };
     let mut bytes = Vec::new();
-    let read = file.read_to_end(&mut bytes).and_then(|_| serde_json::from_slice(&bytes).map_err(Into::into));
+    let read = file
+        .read_to_end(&mut bytes)
+        .and_then(|_| serde_json::from_slice(&bytes).map_err(Into::into))
+        .and_then(|inner| alive::check(number.saturating_add(1)).map(|()| inner));
     let error = match read {
         Ok(inner) => match changed(&inner) {
             Some(path) => expected::replaced(path),

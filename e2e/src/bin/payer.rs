@@ -3,8 +3,8 @@
 //!
 //! Arguments are `name=value`: `store` (a file or a PostgreSQL URL), `ledger`, `keys` (how many), `first` (the first), `tasks`
 //! (how many at once), `seed`, `scope` (the personality), `kill` (`point:nth`), `jump` (the clock jumps), `lease` (milliseconds),
-//! `class`, `wait` (milliseconds for people and for calls in flight), `resume` (go on with what a dead process left), `linger`
-//! (milliseconds to stay and resume). It prints one line for each call: what became of which key.
+//! `class`, `wait` (milliseconds for people and for calls in flight), `resume` (go on with what a dead process left),
+//! `until` (and do so until there is this file). It prints one line for each call: what became of which key.
 
 #![expect(clippy::print_stdout, reason = "the lines are what the tests read")]
 
@@ -112,12 +112,12 @@ async fn pay(arguments: Arguments) -> Result<(), Failure> {
             }
         }));
     }
-    let end = tokio::time::Instant::now() + Duration::from_millis(arguments.number("linger", 0));
+    let stop = arguments.0.get("until").map(PathBuf::from);
     while arguments.has("resume") {
         for report in registry.resume().await? {
             told("resumed", &report);
         }
-        if tokio::time::Instant::now() >= end {
+        if stop.as_ref().is_none_or(|stop| stop.exists()) {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

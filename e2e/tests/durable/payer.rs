@@ -63,7 +63,11 @@ impl Office {
     }
 
     fn ledger(&self) -> PathBuf {
-        self.directory.path().join("ledger")
+        self.path("ledger")
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
     }
 
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {

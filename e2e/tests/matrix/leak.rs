@@ -132,21 +132,25 @@ fn by_the_command(work: &Work<'_>, programs: &Work<'_>) -> Vec<u32> {
     pids
 }
 
-/// Commands that are killed while what they started runs.
+/// Commands that are killed while what they started begins or runs.
 fn killed(work: &Work<'_>, programs: &Work<'_>) -> Vec<u32> {
     let program = programs.path("rf-sleep").display().to_string();
     let spawn = |_| {
         let mut command = work.ringfence(&["--limit", "wall=600s"], &[&program, "600"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
-    let children: Vec<Child> = (0..8).map(spawn).collect();
-    thread::sleep(Duration::from_millis(400));
-    let kill = |mut child: Child| {
-        sys::kill(child.id());
-        child.wait().unwrap();
-        child.id()
-    };
-    children.into_iter().map(kill).collect()
+    let mut pids = Vec::new();
+    // Each is killed at another moment of its start, the last when what it started runs for long.
+    for moment in [0, 5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 400] {
+        let mut children: Vec<Child> = (0..2).map(spawn).collect();
+        thread::sleep(Duration::from_millis(moment));
+        for child in &mut children {
+            sys::kill(child.id());
+            child.wait().unwrap();
+            pids.push(child.id());
+        }
+    }
+    pids
 }
 
 /// What the machine held before.

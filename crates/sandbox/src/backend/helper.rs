@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use ringfence_policy::Assurance;
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
+use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::Tier;
 use super::replacement::{Pins, Replacements};
@@ -65,13 +66,15 @@ impl Helper<'_> {
         let mut others = cgroups.as_mut().map(Cgroups::take_doors).unwrap_or_default();
         let doors = others.len();
         let plan_descriptor = FIRST_RECEIVED + doors;
-        let (words, files) = arguments(plan_descriptor, plan_descriptor + 1)?;
+        let (words, files) = arguments(plan_descriptor, plan_descriptor + 2)?;
         let plan_file = memory_file(&inner)?;
         others.push(plan_file.try_clone().map_err(|error| SandboxError::Step {
             step: Step::Descriptors,
             path: None,
             error,
         })?);
+        let (alive, lives) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
+        others.push(alive);
         for file in &files {
             others.push(memory_file(file.as_bytes())?);
         }
@@ -99,10 +102,10 @@ impl Helper<'_> {
         let ours = ends.into_ours();
         let replacements = watch_for.begin(started.pidfd())?;
         let bounds = Bounds::of(plan, begun, (streams.leash, streams.gauge), &limits);
-        let mut process = Helped { started, cgroups };
+        let mut process = Helped { started, cgroups, _lives: lives };
         let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
         let replaced = replacements.end();
-        let Helped { started, cgroups } = process;
+        let Helped { started, cgroups, .. } = process;
         drop(started);
         let exceeded = exceeded(&watched, cgroups.as_ref(), &bounds);
         drop(cgroups);
@@ -159,6 +162,8 @@ fn memory_file(bytes: &[u8]) -> Result<OwnedFd, SandboxError> {
 struct Helped {
     started: Started,
     cgroups: Option<Cgroups>,
+    /// The inner stage sees by its other end that we are gone.
+    _lives: OwnedFd,
 }
 
 impl Process for Helped {

@@ -35,7 +35,8 @@ pub fn firejail(plan: &Plan, inner: &Path, plan_descriptor: usize) -> Result<Vec
     ]
     .map(str::to_owned)
     .to_vec();
-    options.push(format!("--keep-fd={plan_descriptor}"));
+    // The plan, and the pipe by which the inner stage sees that we live.
+    options.push(format!("--keep-fd={plan_descriptor},{}", plan_descriptor + 1));
     if plan.terminal {
         return Err(SandboxError::Inexpressible { what: "a terminal of its own, with firejail".into() });
     }

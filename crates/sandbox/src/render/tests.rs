@@ -95,7 +95,7 @@ fn for_firejail() {
     --read-only=/
     --deterministic-exit-code
     --deterministic-shutdown
-    --keep-fd=5
+    --keep-fd=5,6
     --read-only=/srv/data
     --noexec=/srv/data
     --read-write=/srv/data/out
