@@ -150,8 +150,8 @@ concepts! {
     YOU = 68;
     /// "admin", "developer", "the vendor".
     BOSS = 69;
-    /// "new", "following", "below".
-    NEW = 70;
+    /// "the user's query", "your prompt": what a tool may well be given.
+    QUESTION = 70;
     /// "instead".
     INSTEAD = 71;
     /// "malicious", "unsafe", "broken": said of others.
@@ -246,6 +246,26 @@ concepts! {
     FOREIGN_NOT = 116;
     /// "befolge", "suis": to heed, where the denial follows.
     HEED = 117;
+    /// A parameter of the tool itself, by its name.
+    OWN_FIELD = 118;
+    /// What belongs to the user or the machine and no tool has a right to: "the clipboard", "recent files".
+    LOOT = 119;
+    /// `name=value`.
+    ASSIGN = 120;
+    /// What lasts longer than a call: memory, settings, start-up files.
+    PERSIST = 121;
+    /// What protects the user: "sandbox", "firewall", "code review".
+    GUARD = 122;
+    /// "disable", "turn off", "stay under".
+    DISABLE = 123;
+    /// "state that", "describe them as".
+    CLAIM = 124;
+    /// "official", "safe", "already reviewed": what is claimed.
+    REASSURE = 125;
+    /// "most assistants", "it would help": asking politely, and reasons for it.
+    SOFT = 126;
+    /// "at the start of every conversation", "before anything else".
+    PREEMPT = 127;
 }
 
 /// What the scanner finds by shape and not in the lexicon.
@@ -253,7 +273,9 @@ pub(crate) const SHAPES: &[(Concepts, &str)] = &[
     (NAMED, r#"[`'"]?[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+[`'"]?|`[a-z0-9_.-]+`|'[a-z0-9_.-]+'|"[a-z0-9_.-]+""#),
     (LITERAL, r#"`[^`]{2,200}`|'[^']{2,200}'|"[^"]{2,200}""#),
     (PAYLOAD, r#"`[^`]{2,99} [^`]{2,99}`|'[^']{2,99} [^']{2,99}'|"[^"]{2,99} [^"]{2,99}""#),
-    (URL, r"https?://\S+"),
+    (URL, r"(?:https?|s3|gs|ftp)://\S+"),
+    (ASSIGN, r#"\b[a-z_]+=["'a-z0-9*]+"#),
+    (UNSEEN, r"<!--\s*\w{2}"),
     (MAIL, r"\b[a-z0-9._+-]+@[a-z0-9-]+\.[a-z.]+"),
     (TURN, r"(?m)^\s*(?:human|user|assistant|system)\s*:"),
 ];

@@ -111,11 +111,22 @@ fn shapes(raw: &str, names: Names<'_>, hits: &mut Vec<Hit>) {
                 continue;
             }
             b'.' | b'!' | b'?' | b'\n' => ended = true,
+            b'<' if raw.get(at..).is_some_and(|rest| rest.starts_with("<!--")) => {
+                hits.extend(comment(raw, at).map(|at| Hit { at, concepts: concept::UNSEEN }));
+            }
             _ => {}
         }
         // Shapes begin with ASCII or with the quotes above, and bytes inside a longer character match none of them.
         at = at.max(start + 1);
     }
+}
+
+/// Returns the place of a comment that says something; `<!-- -->` only speaks of comments.
+fn comment(raw: &str, open: usize) -> Option<Range<usize>> {
+    let inside = raw.get(open + 4..)?;
+    let len = inside.find("-->").unwrap_or(inside.len());
+    let says = inside.get(..len)?.chars().filter(|c| c.is_alphanumeric()).count();
+    (says > 3).then_some(open..open + 4 + len)
 }
 
 fn quoted(raw: &str, open: usize, quote: u8, names: Names<'_>, hits: &mut Vec<Hit>) -> usize {
@@ -144,12 +155,12 @@ fn push_quoted(at: Range<usize>, inside: Option<&str>, names: Names<'_>, hits: &
     let concepts = if inside == names.own {
         concept::SELF
     } else if names.parameters.contains(&inside) {
-        return;
+        concept::OWN_FIELD
     } else if named {
         concept::NAMED | concept::LITERAL
     } else if inside.len() >= 8 && inside.contains(' ') {
         concept::LITERAL | concept::PAYLOAD
-    } else if inside.len() >= 2 {
+    } else if inside.len() >= 2 || matches!(inside, "*" | "%") {
         concept::LITERAL
     } else {
         return;
@@ -164,7 +175,13 @@ fn is_name_byte(byte: u8) -> bool {
 fn bare(word: &str, raw: &str, at: Range<usize>, names: Names<'_>, hits: &mut Vec<Hit>) {
     let next = raw.as_bytes().get(at.end);
     match next {
-        Some(b':') if word.starts_with("http") => {
+        Some(b'=') => {
+            let rest = raw.as_bytes().get(at.end + 1);
+            if rest.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'"' | b'\'' | b'*')) {
+                hits.push(Hit { at: at.clone(), concepts: concept::ASSIGN });
+            }
+        }
+        Some(b':') if word.starts_with("http") || matches!(word, "s3" | "gs" | "ftp") => {
             let rest = raw.get(at.end..).unwrap_or_default();
             if rest.starts_with("://") {
                 hits.push(Hit { at: at.start..at.end + address_end(rest), concepts: concept::URL });
@@ -221,6 +238,9 @@ fn is_turn(word: &str, ended: bool, raw: &str, start: usize) -> bool {
     let line_start = before.is_empty() || before.ends_with("\n\n") || before.ends_with("\r\n\r\n");
     match word {
         "SYSTEM" | "ASSISTANT" | "HUMAN" | "DEVELOPER" => ended || line_start,
+        // The turn of a user comes before it, or a sentence of the description.
+        "Assistant" if before.ends_with('\n') => before.contains("User:") || before.contains("Human:"),
+        "Human" if ended => true,
         "Human" | "Assistant" | "System" => {
             line_start
                 && !raw.get(start..).is_some_and(|rest| rest.starts_with("System") && before.is_empty())

@@ -38,7 +38,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("override.noun-first", Family::Override, 70, &[(IGNORE, 0), (INSTRUCTION, 20), (FORMER, 16)], "tells the model to set earlier instructions aside"),
     rule("override.unheeded", Family::Override, 60, &[(HEED, 0), (FORMER, 16), (INSTRUCTION, 16), (FOREIGN_NOT, 8)], "tells the model to set earlier instructions aside"),
     rule("override.off-after", Family::Override, 60, &[(INSTRUCTION, 0), (FORMER, 8), (OFF, 16)], "says that instructions no longer hold"),
-    rule("override.request", Family::Override, 55, &[(IGNORE, 0), (REQUEST, 16)], "tells the model to set the user's request aside"),
+    rule("override.request", Family::Override, 55, &[(IGNORE, 0), (REQUEST, 24)], "tells the model to set the user's request aside"),
     rule("override.new-self", Family::Override, 60, &[(NEW_SELF, 0)], "gives the model a new task or role"),
     rule("override.authority", Family::Override, 55, &[(AUTHORITY, 0), (REQUEST | SYSTEM_PROMPT | BOSS | USER, 12)], "puts itself beside the system or the user"),
     rule("override.off", Family::Override, 60, &[(PRIOR, 0), (INSTRUCTION, 25), (OFF, 20)], "says that instructions no longer hold"),
@@ -100,7 +100,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("steer.preceded", Family::Steering, 50, &[(WHEN | EVERY, 0), (NAMED, 10), (MUST, 6), (PRECEDED, 8)], "ties another tool's use to a further call"),
     rule("steer.result", Family::Steering, 50, &[(OUTPUT, 0), (MUST, 24), (SWAP, 6)], "changes results"),
     rule("steer.copy", Family::Steering, 50, &[(WHEN | EVERY, 0), (COPY, 60)], "wants a copy"),
-    rule("steer.not-that", Family::Steering, 20, &[(NOT, 0), (CALL, 6), (NAMED, 12)], "warns of another tool"),
+    rule("steer.not-that", Family::Steering, 15, &[(NOT, 0), (CALL, 6), (NAMED, 12)], "warns of another tool"),
     rule("steer.replaced-by-me", Family::Steering, 30, &[(UPGRADED, 0), (SELF, 8)], "says it has replaced another tool"),
     rule("steer.run-me", Family::Steering, 45, &[(BEFORE | WHEN, 0), (USING, 12), (TOOL, 40), (PREFER, 60)], "asks to be called around another tool"),
     rule("steer.values", Family::Steering, 45, &[(BEFORE | WHEN, 0), (USING, 12), (TOOL, 40), (ALTER, 90), (OUTPUT | ARGUMENT, 40)], "changes the values of another tool"),
@@ -119,7 +119,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("alter.automatic-after", Family::Override, 40, &[(ARGUMENT, 0), (AUTOMATIC, 16), (ALTER, 8)], "changes arguments by itself"),
 
     // Where things shall go.
-    rule("leak.secret-file", Family::Credential, 60, &[(READ | SEND | CALL, 0), (SECRET_FILE, 60)], "asks for a file that holds secrets"),
+    rule("leak.secret-file", Family::Credential, 60, &[(READ | SEND | CALL | REVEAL, 0), (SECRET_FILE, 60)], "asks for a file that holds secrets"),
     rule("leak.secret-file-named", Family::Credential, 20, &[(SECRET_FILE, 0)], "names a file that holds secrets"),
     rule("leak.secret", Family::Exfiltration, 50, &[(SEND, 0), (CROWN | CHAT, 40), (URL | MAIL | INTO, 25), (URL | MAIL | NAMED, 40)], "asks to hand over secrets or the conversation"),
     rule("leak.crown", Family::Exfiltration, 50, &[(SEND, 0), (CROWN | CHAT, 16), (INTO, 6), (NAMED | LITERAL | URL | MAIL | FIELD, 12)], "asks for secrets or the conversation in a parameter"),
@@ -129,18 +129,19 @@ pub(crate) const RULES: &[Rule] = &[
     rule("leak.users-secret", Family::Credential, 50, &[(SEND, 0), (USERS, 14), (SECRET | CHAT, 30), (INTO, 20), (ARGUMENT | NAMED | URL | MAIL, 30)], "asks for the user's secrets"),
     rule("leak.chat", Family::Exfiltration, 50, &[(SEND, 0), (CHAT, 40)], "asks for the conversation"),
     rule("leak.call-chat", Family::Exfiltration, 50, &[(CALL, 0), (WITH, 40), (CHAT, 24)], "asks for the conversation"),
-    rule("leak.url-chat", Family::Exfiltration, 50, &[(URL, 0), (CHAT, 40)], "sends the conversation away"),
+    rule("leak.url-chat", Family::Exfiltration, 50, &[(URL, 0), (CHAT | QUESTION, 40)], "sends the conversation away"),
     rule("leak.ask", Family::Credential, 55, &[(ASK_FOR, 0), (SECRET, 30), (SEND, 12)], "asks the user for secrets to hand over"),
     rule("leak.goes", Family::Smuggling, 50, &[(CROWN | CHAT, 0), (GOES, 24), (FIELD | NAMED | LITERAL, 12)], "has a parameter for secrets or the conversation"),
+    rule("leak.goes-far", Family::Smuggling, 50, &[(CROWN | LOOT, 0), (GOES, 70), (FIELD | NAMED | LITERAL | OWN_FIELD, 12)], "has a parameter for secrets or the conversation"),
     rule("leak.files-url", Family::Exfiltration, 50, &[(SEND, 0), (FILE | CONTENT, 16), (INTO, 6), (URL, 4)], "sends files away"),
     rule("leak.secret-url", Family::Exfiltration, 50, &[(SEND, 0), (SECRET, 24), (URL | MAIL, 14)], "sends secrets away"),
     rule("leak.private", Family::Credential, 45, &[(MUST | LOUD_TAG, 0), (SEND, 12), (SECRET, 30)], "demands secrets"),
-    rule("leak.content", Family::Smuggling, 45, &[(SEND, 0), (CONTENT, 30), (INTO, 40), (NAMED | LITERAL | ARGUMENT, 30)], "asks for contents in a parameter"),
+    rule("leak.content", Family::Smuggling, 50, &[(SEND, 0), (CONTENT, 30), (INTO, 40), (NAMED | LITERAL | ARGUMENT, 30)], "asks for contents in a parameter"),
     rule("leak.read-send", Family::Exfiltration, 50, &[(READ, 0), (FILE | SECRET, 60), (SEND, 40)], "asks to read and hand over a file"),
     rule("leak.address", Family::Exfiltration, 45, &[(MUST, 0), (SEND | CALL | READ, 40), (URL, 90)], "demands a request to an address"),
-    rule("leak.code", Family::Exfiltration, 40, &[(CALL | ALTER, 0), (CODE, 140)], "holds code to be run elsewhere"),
+    rule("leak.code", Family::Exfiltration, 40, &[(CALL | ALTER | MUST, 0), (CODE, 140)], "holds code to be run elsewhere"),
     rule("leak.malice", Family::Exfiltration, 20, &[(MALICE, 0)], "names a known means of theft"),
-    rule("leak.mail", Family::Exfiltration, 40, &[(SEND | ALTER, 0), (MAIL, 80)], "hands something to an address"),
+    rule("leak.mail", Family::Exfiltration, 40, &[(SEND | ALTER, 0), (MAIL, 48)], "hands something to an address"),
     rule("leak.mail-must", Family::Exfiltration, 30, &[(MUST, 0), (MAIL, 40)], "hands something to an address"),
     rule("leak.environment", Family::Command, 55, &[(ENVIRONMENT, 0)], "changes the environment of other programs"),
     rule("leak.to-me", Family::Exfiltration, 40, &[(SEND, 0), (SECRET | CHAT | MAIL | EVERY, 40), (INTO, 20), (USER | BOSS, 20)], "hands something over"),
@@ -191,6 +192,54 @@ pub(crate) const RULES: &[Rule] = &[
     rule("boast.instead", Family::Promotion, 25, &[(PREFER, 0), (NAMED, 8)], "asks to be used instead of another tool"),
     rule("boast.unsafe-other", Family::Promotion, 30, &[(NAMED, 0), (UNSAFE, 10)], "speaks ill of another tool"),
     rule("boast.unsafe-others", Family::Promotion, 50, &[(OTHER_TOOLS, 0), (UNSAFE, 20)], "speaks ill of other tools"),
+
+    // Orders without a word of alarm.
+    rule("soft.loot", Family::Exfiltration, 50, &[(SEND, 0), (LOOT, 40), (INTO | URL | MAIL, 40), (NAMED | OWN_FIELD | LITERAL | URL | MAIL | FIELD, 30)], "asks for what belongs to the user in a parameter"),
+    rule("soft.loot-sent", Family::Exfiltration, 45, &[(SEND, 0), (LOOT, 24)], "asks for what belongs to the user"),
+    rule("soft.loot-read", Family::Exfiltration, 50, &[(READ, 0), (LOOT | CROWN, 60), (SEND, 60)], "asks to read and hand over what belongs to the user"),
+    rule("soft.loot-asked", Family::Credential, 50, &[(ASK_FOR, 0), (LOOT | SECRET, 60), (SEND | ALTER, 50)], "asks the user for secrets to hand over"),
+    rule("soft.loot-must", Family::Exfiltration, 50, &[(LOOT | CROWN, 0), (MUST, 70), (SEND | GOES, 20), (INTO, 12), (NAMED | OWN_FIELD | LITERAL | FIELD, 20)], "has a parameter for what belongs to the user"),
+    rule("soft.reason", Family::Exfiltration, 50, &[(SOFT, 0), (SEND | READ, 60), (CROWN | LOOT | CHAT | SECRET_FILE, 50)], "asks politely for what belongs to the user"),
+    rule("soft.reason-after", Family::Exfiltration, 50, &[(SEND, 0), (CROWN | LOOT | CHAT | SECRET_FILE, 50), (SOFT, 120)], "asks politely for what belongs to the user"),
+    rule("soft.content-own", Family::Smuggling, 50, &[(SEND, 0), (CONTENT, 20), (INTO, 40), (OWN_FIELD, 8)], "asks for contents in a parameter"),
+    rule("soft.name", Family::Smuggling, 60, &[(CONTENT | REVEAL, 0), (CROWN | SYSTEM_PROMPT | SECRET_FILE, 12)], "has a parameter for secrets or the prompt"),
+    rule("last.kept", Family::Override, 50, &[(ALTER | SEND | CALL, 0), (PERSIST, 60)], "asks for something that lasts"),
+    rule("last.memory", Family::Override, 30, &[(INSTRUCTION | EVERY, 0), (PERSIST, 60)], "asks for something that lasts"),
+    rule("guard.off", Family::Authority, 50, &[(DISABLE, 0), (GUARD, 16)], "asks to turn a protection off"),
+    rule("guard.off-after", Family::Authority, 50, &[(GUARD, 0), (OFF, 8)], "asks to turn a protection off"),
+    rule("claim.reassure", Family::Secrecy, 50, &[(CLAIM, 0), (REASSURE, 40)], "puts a false claim into the model's mouth"),
+    rule("claim.after-act", Family::Secrecy, 25, &[(ALTER | CALL | SWAP, 0), (CLAIM, 90)], "puts a claim into the model's mouth"),
+    rule("claim.when-seen", Family::Secrecy, 50, &[(USER, 0), (LEARN, 10), (CLAIM | MENTION, 20)], "says what to answer when the user notices"),
+    rule("first.always", Family::Steering, 50, &[(MUST, 0), (CALL | USING, 20), (PREEMPT, 40)], "wants to be called before everything"),
+    rule("first.whatever", Family::Steering, 50, &[(PREEMPT, 0), (WHATEVER, 60)], "wants to be called before everything"),
+    rule("first.other", Family::Steering, 50, &[(PREEMPT, 0), (CALL, 16), (NAMED, 16)], "wants another tool called before everything"),
+    rule("steer.when-called", Family::Steering, 60, &[(WHEN | EVERY, 0), (NAMED, 16), (USING, 16), (ALTER | SWAP, 90)], "changes how another tool is used"),
+    rule("steer.given", Family::Steering, 50, &[(NAMED, 0), (MUST, 16), (USING, 30), (WITH, 8), (ASSIGN | LITERAL, 40)], "changes how another tool is used"),
+    rule("steer.needs", Family::Steering, 50, &[(NAMED, 0), (MUST, 8), (ALTER, 40), (LITERAL | ASSIGN, 16)], "changes how another tool is used"),
+    rule("steer.regardless", Family::Override, 50, &[(NAMED, 0), (MUST, 12), (WHATEVER, 90)], "changes how another tool is used"),
+    rule("steer.in-place", Family::Override, 50, &[(INSTEAD, 0), (REQUEST, 30)], "replaces what the user asked for"),
+    rule("steer.call-away", Family::Exfiltration, 50, &[(CALL, 0), (NAMED, 12), (URL | MAIL, 10)], "has another tool send something away"),
+    rule("steer.discard", Family::Promotion, 50, &[(UNSAFE | UPGRADED, 0), (PREFER, 60)], "speaks ill of other tools"),
+    rule("steer.replacement", Family::Promotion, 50, &[(BOAST, 0), (EVERY, 12), (TOOL, 8)], "claims the place of other tools"),
+    rule("soft.loot-ask", Family::Credential, 50, &[(LOOT, 0), (ASK_FOR, 60), (SEND | ALTER, 40)], "asks the user for secrets to hand over"),
+    rule("leak.file-after", Family::Credential, 35, &[(SECRET_FILE, 0), (SEND | READ, 24), (FILE | IT, 12)], "asks to hand over a file that holds secrets"),
+    rule("steer.tied", Family::Steering, 50, &[(BEFORE | WHEN, 0), (USING, 30), (NAMED, 12), (MUST, 40), (CALL | ALTER | SEND | READ | SWAP | SAY | GOES, 8)], "ties another tool's use to a further act"),
+    rule("steer.tied-passive", Family::Steering, 50, &[(EVERY | WHEN, 0), (USING, 12), (NAMED, 8), (MUST, 90), (GOES | ALTER, 8)], "changes how another tool is used"),
+    rule("steer.precondition", Family::Steering, 50, &[(BEFORE, 0), (NAMED, 8), (CALL | SEND | READ, 100), (NAMED, 70)], "ties another tool's use to a further call"),
+    rule("steer.rewritten", Family::Steering, 50, &[(NAMED, 0), (MUST, 24), (SWAP, 10)], "changes how another tool is used"),
+    rule("steer.only-after", Family::Steering, 50, &[(NAMED, 0), (UPGRADED, 16), (SELF | NAMED, 24)], "ties another tool's use to a further call"),
+    rule("boast.me-instead", Family::Promotion, 35, &[(SELF, 0), (INSTEAD, 16)], "asks to be used instead of another tool"),
+    rule("leak.unless", Family::Exfiltration, 50, &[(UNLESS, 0), (SEND, 12), (CROWN | LOOT | CHAT, 50)], "threatens for secrets"),
+    rule("leak.file-content", Family::Credential, 40, &[(SECRET_FILE, 0), (CONTENT, 60), (GOES | SEND, 12)], "asks to hand over a file that holds secrets"),
+    rule("command.code-whatever", Family::Command, 50, &[(CODE, 0), (WHATEVER, 60)], "has code run in any case"),
+    rule("alter.payee-with", Family::Override, 50, &[(SWAP, 0), (WITH | INTO, 12), (PAYEE, 4)], "changes who receives something"),
+    rule("alter.payee-any", Family::Override, 50, &[(SWAP | CALL, 0), (PAYEE, 30), (INSTEAD, 60)], "changes who receives something"),
+    rule("command.file", Family::Command, 60, &[(SHELL, 0), (SECRET_FILE, 80)], "has a shell command read or change a protected file"),
+    rule("command.file-first", Family::Command, 40, &[(SECRET_FILE, 0), (SHELL_HARD, 80)], "has a shell command read or change a protected file"),
+    rule("command.then-run", Family::Command, 35, &[(SHELL, 0), (CALL, 60), (NO_ASK | COMMAND, 30)], "has a shell command run"),
+    rule("command.afterwards", Family::Command, 35, &[(WHEN | MUST | FIRST, 0), (SHELL_HARD, 80)], "demands a harmful shell command"),
+    rule("obey.are-orders", Family::Override, 60, &[(OUTPUT | WHEN | WITH | REPLY | URL | LITERAL | NAMED | COMMAND, 0), (AS_ORDER, 40), (BOSS | YOU | CALL | OBEY, 60)], "makes output into orders"),
+    rule("pressure.dont-ask", Family::Authority, 30, &[(CALL | NAMED, 0), (NO_ASK, 90)], "asks to act without being asked"),
 
     // Words put into the model's mouth.
     rule("say.literal", Family::Steering, 25, &[(MUST, 0), (SAY, 120), (LITERAL, 60)], "puts words into the model's mouth"),
@@ -263,9 +312,11 @@ fn is_defence(rule: &Rule, hits: &[Hit], range: &Range<usize>) -> bool {
 
 /// Says whether "do not" stands before a demand, which then is none.
 fn is_negated(rule: &Rule, hits: &[Hit], start: usize) -> bool {
+    // Where a command is the whole of a rule, its verb stands between: "never use --no-verify".
+    let reach = if rule.family == Family::Command && rule.steps.len() == 1 { 8 } else { 2 };
     !matches!(rule.family, Family::Secrecy | Family::Override | Family::Role | Family::Markup)
         && hits
             .iter()
             .take_while(|hit| hit.at.start < start)
-            .any(|hit| hit.concepts & NOT != 0 && hit.at.end <= start && start - hit.at.end <= 2)
+            .any(|hit| hit.concepts & NOT != 0 && hit.at.end <= start && start - hit.at.end <= reach)
 }

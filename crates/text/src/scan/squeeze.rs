@@ -42,9 +42,10 @@ const WHOLE: &[&str] = &[
     "revealthesystemprompt",
     "revealyoursystemprompt",
     "systemoverride",
-    "sendthefile",
-    "readthefile",
 ];
+
+/// Phrases that mean nothing where they can be read, and much where somebody took care that they cannot.
+const TURNED: &[&str] = &["sendthefile", "readthefile"];
 
 /// How a phrase was written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -61,9 +62,12 @@ pub(crate) enum Way {
 static HEADS: LazyLock<Heads> = LazyLock::new(|| {
     let mut heads = Heads { kinds: Vec::new(), automaton: None };
     let mut texts = Vec::new();
-    for (list, is_whole) in [(VERBS, false), (WHOLE, true)] {
+    const WAYS: [Way; 3] = [Way::Spaced, Way::Reversed, Way::Rotated];
+    for (list, is_whole, ways) in
+        [(VERBS, false, &WAYS[..]), (WHOLE, true, &WAYS[..]), (TURNED, true, &WAYS[1..])]
+    {
         for head in list {
-            for way in [Way::Spaced, Way::Reversed, Way::Rotated] {
+            for way in ways.iter().copied() {
                 heads.kinds.push((way, is_whole));
                 texts.push(match way {
                     Way::Spaced => (*head).to_owned(),

@@ -64,7 +64,7 @@ pub(super) const WORDS: &[(Concepts, &[&str])] = &[
         "request", "requests", "subject", "default", "path",
     ]),
     (AUTOMATIC, &[
-        "automatically", "auto-*",
+        "automatically",
     ]),
     (WHATEVER, &[
         "regardless of", "irrespective of", "no matter what", "no matter which", "whatever the user",
@@ -149,9 +149,9 @@ pub(super) const WORDS: &[(Concepts, &[&str])] = &[
         "as if this",
     ]),
     (SEND, &[
-        "send", "upload", "forward", "post", "transmit", "exfiltrate", "share", "leak", "email", "include",
+        "send", "upload", "forward", "post", "transmit", "exfiltrate", "share", "leak", "include",
         "pass", "append", "attach", "paste", "put", "copy", "embed", "encode", "submit", "supply", "insert",
-        "provide", "log", "write", "deliver", "relay", "publish", "push", "bcc", "cc", "return", "add",
+        "provide", "log", "write", "deliver", "relay", "publish", "push", "bcc", "cc", "add",
         "store", "sends", "sending", "passing", "reply with", "respond with", "reply only with", "output",
         "print", "dump", "cat", "give", "fill",
     ]),
@@ -188,16 +188,18 @@ pub(super) const WORDS: &[(Concepts, &[&str])] = &[
         "its content", "entire file", "whole file",
     ]),
     (CHAT, &[
-        "conversation", "conversations", "chat history", "conversation history", "message history",
+        "the conversation", "this conversation", "our conversation", "your conversation", "whole conversation",
+        "user's conversation", "entire conversation", "all conversations", "conversation data", "conversation text",
+        "chat history", "conversation history", "message history",
         "chat log", "chat logs", "last message", "previous messages", "all messages", "prior messages",
-        "full context", "your context", "context window", "system prompt", "your instructions", "your prompt",
-        "initial prompt", "user's query", "user’s query", "user query", "user's full query",
+        "full context", "your context", "context window", "system prompt", "your instructions", 
+        "initial prompt", 
         "whole conversation", "session history", "chat transcript", "transcript of this", "list of tools",
         "available tools", "tool list", "your reasoning", "chain of thought", "internal reasoning",
         "other tools' outputs", "full prompt", "memory contents", "your memory", "what the user wrote",
         "what the user said", "everything the user", "last messages", "user's messages", "user's words",
-        "the dialogue", "user’s messages", "what the user typed", "what the user asked", "user's question",
-        "user's prompt", "of the chat", "of this chat", "of the conversation", "of this conversation",
+        "the dialogue", "user’s messages", "what the user typed", 
+        "of the chat", "of this chat", "of the conversation", "of this conversation",
         "conversation so far", "what you were told", "what were you told",
     ]),
     (SYSTEM_PROMPT, &[
@@ -206,7 +208,7 @@ pub(super) const WORDS: &[(Concepts, &[&str])] = &[
         "secret prompt", "prompt above", "text above", "everything above", "words above", "prompt verbatim",
     ]),
     (REVEAL, &[
-        "reveal", "print", "repeat", "output", "dump", "leak", "recite", "echo", "disclose", "expose",
+        "reveal", "print", "repeat", "output", "return", "dump", "leak", "recite", "echo", "disclose", "expose",
         "summarize your", "include your",
     ]),
     (CHAT_TOKEN, &[
@@ -236,7 +238,7 @@ pub(super) const WORDS: &[(Concepts, &[&str])] = &[
         "*<security>*", "*<private>*", "*<!important>*", "*<very_important>*", "*<confidential>*",
     ]),
     (UNSEEN, &[
-        "*<!--*", "*display:none*", "*display: none*", "*visibility:hidden*", "*visibility: hidden*",
+        "*display:none*", "*display: none*", "*visibility:hidden*", "*visibility: hidden*",
         "*font-size:0*", "*font-size: 0*", "*opacity:0*", "*opacity: 0*", "*color:white*", "*color: white*",
         "*color:#fff*", "*color: #fff*", "*color:transparent*", "*[//]: #*", "*[comment]: #*", "*[//]:#*",
         "*[]: #*", "*hidden>*", "*<script*", "*<iframe*", "*javascript:*", "*onerror=*", "*<span hidden*",
@@ -349,7 +351,7 @@ pub(super) const WORDS: &[(Concepts, &[&str])] = &[
     ]),
     (AS_ORDER, &[
         "as instructions", "as an instruction", "as commands", "as a command", "as orders", "as coming from",
-        "as if it came from", "as if they came from", "as system", "as the system", "as authoritative",
+        "as if it came from", "as if they came from", "as system", "as the system",
         "as trusted", "from the developer", "from the user", "from the system", "from the operator",
         "as user instructions", "as new instructions", "as directives", "as your instructions", "as truth",
         "without question", "unconditionally", "blindly", "to the letter", "exactly", "verbatim as",
@@ -440,9 +442,6 @@ pub(super) const WORDS: &[(Concepts, &[&str])] = &[
         "enter developer mode", "you have been reprogrammed", "switch to the role", "your purpose is",
         "henceforth", "you are dan", "without restrictions", "no restrictions", "unrestricted",
         "you are root", "you are admin", "above this line is a test",
-    ]),
-    (NEW, &[
-        "new", "following", "below", "real", "actual", "updated", "these", "hidden", "ones below", "secret",
     ]),
     (WITH, &[
         "with", "for", "on", "set to", "to read", "to push", "to upload", "to send", "to create", "to modify",

@@ -4,6 +4,7 @@
 
 mod english;
 mod other;
+mod tactic;
 
 use std::sync::LazyLock;
 
@@ -36,6 +37,7 @@ pub(crate) fn entries() -> impl Iterator<Item = (Concepts, &'static str)> {
     english::WORDS
         .iter()
         .chain(other::WORDS)
+        .chain(tactic::WORDS)
         .flat_map(|(concepts, words)| words.iter().map(move |word| (*concepts, *word)))
 }
 

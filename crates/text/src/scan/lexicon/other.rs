@@ -131,4 +131,22 @@ pub(super) const WORDS: &[(Concepts, &[&str])] = &[
     (HEED, &[
         "beachte", "befolge", "folge", "suis", "suivez", "sigue", "siga", "segui", "следуй*", "volg",
     ]),
+    (HUSH, &[
+        "*知らせない*", "*知らせず*", "*伝えない*", "*言わない*", "*告げず*", "*通知せず*", "*알리지 마*", "*알리지 않*", "*말하지 마*", "*모르게*", "nao informe",
+        "nao conte ao", "nao avise", "sem avisar", "sem informar", "ohne den nutzer", "ohne den benutzer", "ohne dem nutzer",
+        "ohne dem benutzer", "nicht erwahnen", "verschweige", "sans informer", "sans prevenir", "sans en parler", "ne previens pas",
+        "ne previenez pas", "sin informar", "sin avisar", "sin decir", "no informes al", "no avises al", "senza informare",
+        "senza avvisare", "senza dirlo", "non avvisare", "non informare", "zonder de gebruiker", "niet vermelden", "nie informuj",
+        "bez wiedzy", "kullaniciya soyleme", "haber vermeden", "не сообщай*", "не говори*", "не упоминай*", "без ведома",
+        "*不要告诉*", "*不要通知*", "*别告诉*", "*不得告知*", "*不要提及*", "*不要让用户*", "*瞒着*", "*دون إخبار*", "*لا تخبر*", "*बताए बिना*", "*मत बताना*",
+    ]),
+    (HIGHER | PRIORITY, &[
+        "tem prioridade sobre", "tiene prioridad sobre", "a la priorite sur", "hat vorrang vor", "ha la precedenza su",
+        "имеет приоритет над", "*优先于*", "*より優先*", "*보다 우선*",
+    ]),
+    (PREEMPT, &[
+        "*前に必ず*", "*使う前に*", "*する前に*", "*먼저 호출*", "*전에 항상*", "antes de usar qualquer", "antes de qualquer", "antes de usar cualquier",
+        "antes de cualquier", "avant d'utiliser", "avant toute", "avant chaque", "bevor du", "bevor sie", "vor jedem", "vor jeder", "prima di usare",
+        "prima di ogni", "перед каждым", "перед использованием", "*在使用任何*", "*在调用任何*", "*每次回复*", "*每次调用*",
+    ]),
 ];
