@@ -85,6 +85,11 @@ pub(crate) fn refuse_writable_policy(
     Ok(())
 }
 
+/// Says whether a tool or server may write beside a file.
+pub(crate) fn is_folder_writable(loaded: &Loaded, file: &Path) -> bool {
+    reached(loaded, &both_spellings(&file.with_extension("beside")), Direction::Write).is_some()
+}
+
 /// Returns the files of a store, as they are written and as they resolve.
 fn spellings(path: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
     let beside = |path: PathBuf| {

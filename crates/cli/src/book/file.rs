@@ -58,6 +58,69 @@ pub(crate) fn replace(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Comm
     File::open(parent).and_then(|folder| folder.sync_all()).map_err(|error| failed("write", path, error))
 }
 
+/// Writes a file in its place, which must be held by a lock: whoever takes the lock next finds the old text or the new one, also
+/// after a crash.
+///
+/// A file that is replaced gets another inode, which no sandbox that runs by then covers. So a file beside which a command may
+/// write stays the same file, and the new text lies in a folder that no command may write until it is whole.
+pub(crate) fn rewrite(path: &Path, content: impl AsRef<[u8]>) -> Result<(), CommandError> {
+    let journal = journal_of(path)?;
+    replace(&journal, content.as_ref())?;
+    put(path, content.as_ref())?;
+    std::fs::remove_file(&journal).map_err(|error| failed("remove", &journal, error))
+}
+
+/// Ends a [`rewrite`] that was cut off, if there is one. The lock must be held.
+pub(crate) fn settle(path: &Path) -> Result<(), CommandError> {
+    let journal = journal_of(path)?;
+    match std::fs::read(&journal) {
+        Ok(content) => {
+            put(path, &content)?;
+            std::fs::remove_file(&journal).map_err(|error| failed("remove", &journal, error))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed("read", &journal, error)),
+    }
+}
+
+/// Makes a file with this text, where there is none.
+pub(crate) fn make(path: &Path, content: &str) -> std::io::Result<()> {
+    match write_through(path, content.as_bytes(), None) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// A link is not followed: it leads to a file that nobody has judged.
+const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+
+fn put(path: &Path, content: &[u8]) -> Result<(), CommandError> {
+    let put = || {
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create(true).truncate(false).custom_flags(NO_FOLLOW);
+        let mut file = options.open(path)?;
+        file.write_all(content)?;
+        file.set_len(content.len() as u64)?;
+        file.sync_all()?;
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(parent)?.sync_all()
+    };
+    put().map_err(|error| failed("write", path, error))
+}
+
+/// Where the next text of a file lies while it is written, by the file's path.
+pub(super) fn journal_of(path: &Path) -> Result<PathBuf, CommandError> {
+    use sha2::{Digest as _, Sha256};
+    let folder = super::state_folder().unwrap_or_else(|_| crate::sandbox::private_folder()).join("writing");
+    private_folder(&folder)?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = parent.canonicalize().map_err(|error| failed("find", parent, error))?;
+    let whole = parent.join(path.file_name().unwrap_or_default());
+    let digest = Sha256::digest(whole.as_os_str().as_encoded_bytes());
+    let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    Ok(folder.join(name))
+}
+
 /// Makes a folder that nobody else may look into, or checks that it is ours and that nobody else may write to it.
 pub(crate) fn private_folder(path: &Path) -> Result<(), CommandError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);

@@ -3,8 +3,8 @@
 //! Two files: the pins, which decide, and what was seen, which only informs. They lie beside the policy, or where there is none
 //! in the user's state folder, one for each server.
 //!
-//! INVARIANT: each file is replaced whole or not at all, and by one process at a time, so that many may write at once. A pin file
-//! that cannot be trusted stops everything; a file of what was seen that cannot be read is an error of `ringfence pins` alone.
+//! INVARIANT: each file is written whole or not at all, by one process at a time, so that many may write at once, and stays the
+//! same file: a running server that may write beside it has it covered. A pin file that cannot be trusted stops everything; a file of what was seen that cannot be read is an error of `ringfence pins` alone.
 
 mod file;
 mod seen;
@@ -20,6 +20,7 @@ use crate::error::CommandError;
 use crate::load::read_text;
 
 pub(crate) use file::{Lock, private_folder, replace, unique_beside};
+use file::{make, rewrite, settle};
 pub(crate) use ringfence_server::Seen;
 pub(crate) use seen::SeenFile;
 
@@ -27,6 +28,9 @@ pub(crate) use seen::SeenFile;
 const MAX_SERVER: usize = 4 << 20;
 /// How large a file of what was seen may be.
 const MAX_SEEN: usize = 8 << 20;
+
+/// What stands in a pin file that was made so that it can be covered, before anything was accepted.
+const NOTHING_YET: &str = "{\"nothing\": \"was accepted yet\"}\n";
 
 /// Where the pins of servers are kept.
 #[derive(Clone, Debug)]
@@ -69,6 +73,11 @@ impl Book {
         Ok(names)
     }
 
+    /// Returns the file that decides.
+    pub(crate) fn pins_file(&self) -> &Path {
+        &self.pins
+    }
+
     /// Hides its lock from the commands of this process: one that could read it could hold it, and nobody could accept or reject
     /// anything. The pins themselves need no lock to be read.
     pub(crate) fn hide_lock(&self) {
@@ -83,6 +92,47 @@ impl Book {
         self.hide_lock();
     }
 
+    /// Makes the files that are not there, for a folder that a server or tool may write: what is not there cannot be covered.
+    pub(crate) fn make_files(&self) -> Result<(), CommandError> {
+        for (path, content) in [(&self.pins, NOTHING_YET), (&self.seen, &*SeenFile::default().to_json())] {
+            make(path, content).map_err(|error| CommandError::File {
+                verb: "make",
+                path: path.clone(),
+                error,
+                hint: Some(
+                    "the folder of the policy is one that a server may write: make it writable for you too",
+                ),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Takes the lock to read, and ends what was cut off while it was written. Where there can be no lock, nothing is written.
+    fn settled(&self) -> Result<Option<Lock>, CommandError> {
+        if !self.lock.exists() {
+            return Ok(None);
+        }
+        let lock = match Lock::of(&self.lock) {
+            Ok(lock) => lock,
+            Err(CommandError::File { error, .. }) if is_read_only(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        self.settle()?;
+        Ok(Some(lock))
+    }
+
+    /// Takes the lock to write.
+    fn locked(&self) -> Result<Lock, CommandError> {
+        let lock = Lock::of(&self.lock)?;
+        self.settle()?;
+        Ok(lock)
+    }
+
+    fn settle(&self) -> Result<(), CommandError> {
+        settle(&self.pins)?;
+        settle(&self.seen)
+    }
+
     /// Reads the pins. A pin file that cannot be trusted stops everything.
     pub(crate) fn read_pins(&self) -> Result<Pins, CommandError> {
         Ok(self.existing_pins()?.unwrap_or_default())
@@ -90,7 +140,15 @@ impl Book {
 
     /// The same; nothing where there is no file.
     pub(crate) fn existing_pins(&self) -> Result<Option<Pins>, CommandError> {
-        let Some(text) = read_if_there(&self.pins)? else { return Ok(None) };
+        let _lock = self.settled()?;
+        self.pins_held()
+    }
+
+    /// The same, for whoever holds the lock.
+    fn pins_held(&self) -> Result<Option<Pins>, CommandError> {
+        let Some(text) = read_if_there(&self.pins)?.filter(|text| text != NOTHING_YET) else {
+            return Ok(None);
+        };
         Pins::from_json(&text).map(Some).map_err(|error| CommandError::Input {
             message: format!("`{}`: {error}", self.pins.display()),
             hint: Some("restore the file, or remove it and accept the tools anew"),
@@ -99,6 +157,12 @@ impl Book {
 
     /// Reads what was seen and not accepted.
     pub(crate) fn read_seen(&self) -> Result<SeenFile, CommandError> {
+        let _lock = self.settled()?;
+        self.seen_held()
+    }
+
+    /// The same, for whoever holds the lock.
+    fn seen_held(&self) -> Result<SeenFile, CommandError> {
         let Some(text) = read_if_there(&self.seen)? else { return Ok(SeenFile::default()) };
         SeenFile::from_json(&text).map_err(|error| CommandError::Input {
             message: format!("`{}`: {error}", self.seen.display()),
@@ -111,10 +175,10 @@ impl Book {
         &self,
         change: impl FnOnce(&mut Pins) -> Result<T, CommandError>,
     ) -> Result<T, CommandError> {
-        let _lock = Lock::of(&self.lock)?;
-        let mut pins = self.read_pins()?;
+        let _lock = self.locked()?;
+        let mut pins = self.pins_held()?.unwrap_or_default();
         let done = change(&mut pins)?;
-        replace(&self.pins, pins.to_json())?;
+        rewrite(&self.pins, pins.to_json())?;
         Ok(done)
     }
 
@@ -123,20 +187,20 @@ impl Book {
         &self,
         change: impl FnOnce(&mut Pins, &mut SeenFile) -> Result<T, E>,
     ) -> Result<T, E> {
-        let _lock = Lock::of(&self.lock)?;
-        let (mut pins, mut seen) = (self.read_pins()?, self.read_seen()?);
+        let _lock = self.locked()?;
+        let (mut pins, mut seen) = (self.pins_held()?.unwrap_or_default(), self.seen_held()?);
         let before = pins.clone();
         let done = change(&mut pins, &mut seen)?;
         if pins != before {
-            replace(&self.pins, pins.to_json())?;
+            rewrite(&self.pins, pins.to_json())?;
         }
-        replace(&self.seen, seen.to_json())?;
+        rewrite(&self.seen, seen.to_json())?;
         Ok(done)
     }
 
     /// Writes down what was seen, as far as that is possible: no call depends on it.
     fn keep_seen(&self, server: &str, kind: &str, seen: &[Seen]) {
-        let read = self.read_seen();
+        let read = self.seen_held();
         let was_corrupt = read.is_err();
         let mut file = read.unwrap_or_default();
         if !file.replace_kind(server, kind, seen) && !was_corrupt {
@@ -147,7 +211,7 @@ impl Book {
             file.forget_server(server);
             text = file.to_json();
         }
-        let _written = replace(&self.seen, &text);
+        let _written = rewrite(&self.seen, &text);
     }
 }
 
@@ -180,8 +244,8 @@ impl PinBook for Book {
         seen: &[Seen],
     ) -> Result<(), String> {
         let failed = |error: CommandError| error.to_string();
-        let _lock = Lock::of(&self.lock).map_err(failed)?;
-        let mut pins = self.pins()?;
+        let _lock = self.locked().map_err(failed)?;
+        let mut pins = self.pins_held().map_err(failed)?.unwrap_or_default();
         let before = pins.clone();
         for (key, definition) in accepted {
             match pins.server_status(server, key, definition) {
@@ -204,10 +268,14 @@ impl PinBook for Book {
             // What could not be read again would stop everything.
             Pins::from_json(&text)
                 .map_err(|error| format!("what server `{server}` sent cannot be kept: {error}"))?;
-            replace(&self.pins, &text).map_err(failed)?;
+            rewrite(&self.pins, &text).map_err(failed)?;
         }
         Ok(())
     }
+}
+
+fn is_read_only(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
 }
 
 fn read_if_there(path: &Path) -> Result<Option<String>, CommandError> {

@@ -121,6 +121,31 @@ fn a_file_that_cannot_be_trusted() {
 }
 
 #[test]
+fn a_file_stays_the_same_file_and_a_write_that_was_cut_off_is_ended() {
+    use std::os::unix::fs::MetadataExt as _;
+    let (folder, book) = book();
+    book.make_files().unwrap();
+    assert!(book.existing_pins().unwrap().is_none(), "nothing was accepted yet");
+    let inodes = || [&book.pins, &book.seen].map(|path| path.metadata().unwrap().ino());
+    let before = inodes();
+    book.keep("s", "tool", &[("tool:echo".into(), echo("one"))], &[seen("other", "one")]).unwrap();
+    let long = book.pins().unwrap();
+    book.keep("t", "tool", &[("tool:echo".into(), echo("two"))], &[]).unwrap();
+    assert_eq!(inodes(), before);
+    let listed = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(listed, 3, "nothing else lay in the folder");
+
+    // The new text was kept, and its place was written in part.
+    let journal = file::journal_of(&book.pins).unwrap();
+    replace(&journal, long.to_json()).unwrap();
+    std::fs::write(&book.pins, "{ \"cut").unwrap();
+    assert_eq!(book.pins().unwrap(), long);
+    assert!(!journal.exists());
+    book.make_files().unwrap();
+    assert_eq!(book.pins().unwrap(), long, "what is there stays");
+}
+
+#[test]
 fn a_lock_that_is_held_is_not_waited_for_forever() {
     let (_folder, book) = book();
     let held = Lock::of(&book.lock).unwrap();

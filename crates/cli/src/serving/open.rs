@@ -19,7 +19,7 @@ use super::log::tell;
 use super::watch::Watch;
 use crate::book::Book;
 use crate::error::CommandError;
-use crate::exposed::refuse_exposed;
+use crate::exposed::{is_folder_writable, refuse_exposed};
 use crate::held::Held;
 use crate::interrupt::first_signal;
 use crate::load::{Loaded, Place};
@@ -75,6 +75,9 @@ pub(crate) async fn open(
     };
     if !plan.servers.is_empty() {
         plan.book.make_and_hide_lock();
+        if is_folder_writable(&loaded, plan.book.pins_file()) {
+            plan.book.make_files()?;
+        }
     }
     let mut beside = Vec::new();
     match &store {

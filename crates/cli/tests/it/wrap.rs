@@ -82,3 +82,75 @@ fn a_server_never_writes_what_decides_about_it() {
         wrap(&bench, &["wrap", "-p", "pol/p.toml", "--name", "it", "--store", "out/s.db", "--", "/bin/true"]);
     assert!(said.contains("may write the store") && said.ends_with("exit 2"), "{said}");
 }
+
+/// A server whose tools are those that the file `names` names, with the text of the file `says`.
+const SERVER: &str = r#"
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, number = asked.get("method"), asked.get("id")
+    if number is None:
+        continue
+    answer = {}
+    if method == "initialize":
+        answer = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "it", "version": "1"}}
+    elif method == "tools/list":
+        says = open("says").read()
+        answer = {"tools": [{"name": name, "description": says, "inputSchema": {"type": "object"}} for name in open("names").read().split()]}
+    print(json.dumps({"jsonrpc": "2.0", "id": number, "result": answer}), flush=True)
+"#;
+
+/// Asks a wrapped server for its tools and returns their names.
+fn listed(bench: &Bench) -> Vec<String> {
+    use std::io::{BufRead as _, Write as _};
+    use std::process::Stdio;
+    let mut started = command(&bench.path());
+    started.args(["wrap", "-p", "ringfence.toml", "--name", "it", "--", "python3", "server.py"]);
+    started.env("XDG_STATE_HOME", bench.path().with_extension("state")).env("PATH", "/usr/bin:/bin");
+    let mut child = started.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut to, mut from) =
+        (child.stdin.take().unwrap(), std::io::BufReader::new(child.stdout.take().unwrap()).lines());
+    let mut ask = |line: &str, answered: bool| -> serde_json::Value {
+        writeln!(to, "{line}").unwrap();
+        if answered {
+            serde_json::from_str(&from.next().unwrap().unwrap()).unwrap()
+        } else {
+            serde_json::Value::Null
+        }
+    };
+    ask(
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}"#,
+        true,
+    );
+    ask(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, false);
+    let answer = ask(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#, true);
+    drop(to);
+    assert!(child.wait().unwrap().success());
+    let tools = answer["result"]["tools"].as_array().unwrap().iter();
+    let names = tools.map(|tool| tool["name"].as_str().unwrap().to_owned());
+    // Our own, which says what the policy is.
+    names.filter(|name| name != "ringfence_policy").collect()
+}
+
+#[test]
+fn a_server_that_may_write_beside_its_pins_cannot_lose_them() {
+    let reach = r#"fs_reach = { read = ["${workspace}"], write = ["${workspace}"] }"#;
+    let bench = Bench::new().file("server.py", SERVER).file("says", "Says hello.").file("names", "one").file(
+        "ringfence.toml",
+        format!(
+            "[personality]\n{reach}\nprocess = {{ allow = [\"python3\"] }}\n[[server]]\nname = \"it\"\naccept = \"clean\"\n\
+             capabilities = {{ {reach}, process = {{ allowedBinaries = [\"python3\"] }} }}\n"
+        ),
+    );
+    assert_eq!(listed(&bench), ["one"]);
+    // One more is accepted while the server runs, and the pins are written.
+    let bench = bench.file("names", "one two");
+    assert_eq!(listed(&bench), ["one", "two"]);
+    let names = std::fs::read_dir(bench.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let moved: Vec<_> = names.filter(|name| name.to_str().unwrap().contains("quarantined")).collect();
+    assert!(moved.is_empty(), "{moved:?}");
+    assert!(bench.read("ringfence.pins.json").contains("Says hello."));
+    // What was accepted cannot change.
+    let bench = bench.file("says", "Deletes what the user names.").file("names", "one two three");
+    assert_eq!(listed(&bench), ["three"]);
+}
