@@ -24,6 +24,7 @@ use self::policy::Entry;
 use crate::audit::{AuditEntry, ServerStep};
 use crate::call::{Call, Report};
 use crate::handle::ScopedEnvironment;
+use crate::late::LateUses;
 use crate::network::LiveCall;
 use crate::pipeline::{Desk, Registered, Review, Settling};
 use crate::port::StoreError;
@@ -221,9 +222,14 @@ impl Registry {
     fn is_available(&self, entry: &Entry) -> bool {
         let Some(grant) = entry.fit.grant() else { return false };
         let environment = self.parts.backends.environment.clone().unwrap_or_default();
-        let environment = ScopedEnvironment::new(grant, environment);
+        let touches = Touches::default();
+        let environment = ScopedEnvironment::new(grant, environment, touches.clone());
         let check = AssertUnwindSafe(|| entry.registered.is_available(&environment));
-        std::panic::catch_unwind(check).unwrap_or(false)
+        let is_available = std::panic::catch_unwind(check).unwrap_or(false);
+        // The handle was for this question.
+        let name = entry.registered.declaration().name.as_str().into();
+        touches.end(&[], LateUses::new(Arc::clone(&self.parts), 0, "".into(), name));
+        is_available
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::error::ToolError;
 
 /// A process to be started, confined to its grant.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Launch {
     /// The binary, already judged by name; with an image, the name of a program of that image.
     pub binary: String,
@@ -38,6 +38,19 @@ pub struct Launch {
     pub grant: Arc<Grant>,
     /// What everything the call does on the network belongs to; absent where it declared no hosts.
     pub network: Option<Scope>,
+}
+
+// Variables may hold secrets, so only their names are shown.
+impl std::fmt::Debug for Launch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Launch")
+            .field("binary", &self.binary)
+            .field("image", &self.image)
+            .field("arguments", &self.arguments)
+            .field("cwd", &self.cwd)
+            .field("environment", &self.environment.keys())
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a process left behind.
