@@ -12,7 +12,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ringfence_policy::{Decision, Gap, Grant, Personality, ToolName};
+use ringfence_policy::{Decision, Gap, Grant, Personality, Refusal, ToolName};
 use serde_json::Value;
 
 pub use builder::RegistryBuilder;
@@ -213,6 +213,18 @@ impl Registry {
         let registered = policy.entries.get(call.tool()).map(|entry| (&entry.registered, &*entry.fit));
         let desk = Desk { parts: &self.parts, policy: &policy, run, id: 0, touches: Touches::default() };
         desk.review(call, registered)
+    }
+
+    /// Says what would be decided about every call of a tool now, whatever its arguments and its run.
+    ///
+    /// # Errors
+    ///
+    /// Why no call of the tool would run.
+    pub fn review_tool(&self, run: &Run, call: &Call) -> Result<Decision, Refusal> {
+        let policy = self.policy();
+        let registered = policy.entries.get(call.tool()).map(|entry| (&entry.registered, &*entry.fit));
+        let desk = Desk { parts: &self.parts, policy: &policy, run, id: 0, touches: Touches::default() };
+        desk.review_tool(call, registered)
     }
 
     fn policy(&self) -> Arc<Policy> {

@@ -500,7 +500,7 @@ fn a_command_that_fails_is_said_to_have() {
     insta::assert_snapshot!(bench.ringfence(&["learn", "--", "no-such-program"]), @"
     refused: BINARY_NOT_FOUND: `no-such-program` cannot be started: no program of this name is found, and it is not an absolute path
       hint: install it, or write its whole path
-      why: ringfence explain BINARY_NOT_ALLOWED
+      why: ringfence explain BINARY_NOT_FOUND
     exit 3
     ");
     let told = bench.ringfence_in(&[("HOME", bench.path().to_str().unwrap())], &["learn", "--", "true"]);
