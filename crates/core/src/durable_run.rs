@@ -37,7 +37,11 @@ impl<'a> DurableRun<'a> {
         constraints: &Constraints,
     ) -> Result<(), Refusal> {
         for needed in &constraints.only_after {
-            let done = self.store.get(&self.namespace, &completed(needed)).await.map_err(unreachable)?;
+            let done = self
+                .store
+                .get(&self.namespace, &completed(needed))
+                .await
+                .map_err(|error| unreachable(&error))?;
             run.raise(needed, RunCount { started: 0, completed: u32::from(done.is_some()) });
         }
         if constraints.max_invocations.is_some() {
@@ -54,7 +58,7 @@ impl<'a> DurableRun<'a> {
         match self.store.set(&self.namespace, &key, "", None).await {
             // Nobody counts the calls of this tool.
             Err(StoreError::Full) if limit.is_none() => {}
-            set => set.map_err(unreachable)?,
+            set => set.map_err(|error| unreachable(&error))?,
         }
         if let Some(limit) = limit
             && self.started(tool).await? > limit
@@ -81,7 +85,7 @@ impl<'a> DurableRun<'a> {
 
     async fn started(&self, tool: &ToolName) -> Result<u32, Refusal> {
         let prefix = format!("started/{tool}/");
-        let started = self.store.list(&self.namespace, &prefix).await.map_err(unreachable)?;
+        let started = self.store.list(&self.namespace, &prefix).await.map_err(|error| unreachable(&error))?;
         Ok(u32::try_from(started.len()).unwrap_or(u32::MAX))
     }
 }
@@ -90,6 +94,6 @@ fn completed(tool: &ToolName) -> String {
     format!("completed/{tool}")
 }
 
-fn unreachable(error: StoreError) -> Refusal {
+fn unreachable(error: &StoreError) -> Refusal {
     Refusal::new(Code::NotAvailable, format!("the counters of the run cannot be kept: {error}"))
 }

@@ -37,7 +37,7 @@ impl Desk<'_> {
         };
         match (question.subject, want) {
             (Subject::Declared(declared), want) => {
-                self.judge_declared(*declared, &inline.unwrap_or_default(), want, cwd)
+                self.judge_declared(&declared, &inline.unwrap_or_default(), want, cwd)
             }
             (Subject::Named(tool), Wanted::Call(arguments)) => {
                 let toolbox = self.toolbox()?;
@@ -67,7 +67,7 @@ impl Desk<'_> {
     /// Judges a tool that the question declares: what it may reach, its schemas, and the routes of its class.
     fn judge_declared(
         &self,
-        declared: DeclaredTool,
+        declared: &DeclaredTool,
         personality: &Personality,
         want: Wanted,
         cwd: Option<&Path>,
@@ -90,7 +90,7 @@ impl Desk<'_> {
             return Err(not_in_toolset(name.as_str()));
         }
         judge_shape(&grant, &arguments, schema.as_ref(), cwd)?;
-        let decision = route(&declared, &capabilities, personality)?;
+        let decision = route(declared, &capabilities, personality)?;
         Ok(Verdict { decision, undecided: Vec::new() })
     }
 }
