@@ -22,6 +22,7 @@ pub(crate) use self::problem::{Problem, listed};
 use crate::book::Book;
 use crate::error::CommandError;
 use crate::runtimes::{Plugin, PolicyFiles, read_component};
+use crate::sandbox::BackendChoice;
 
 /// The largest toolbox or schema file.
 const MAX_FILE: u64 = 16 << 20;
@@ -50,6 +51,8 @@ pub(crate) struct Loaded {
     pub(crate) agents: Vec<AgentEntry>,
     /// Which container engine runs the tools that run in images.
     pub(crate) container: ContainerEntry,
+    /// Which sandbox starts the programs of its tools.
+    pub(crate) backend: BackendChoice,
     /// The components that its tools are.
     plugins: Vec<Plugin>,
     path: PathBuf,
@@ -137,6 +140,7 @@ impl Place {
             console: ConsoleEntry::default(),
             agents: Vec::new(),
             container: ContainerEntry::default(),
+            backend: BackendChoice::Auto,
             plugins: Vec::new(),
             path: self.policy.clone(),
             text: text.to_owned(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use ringfence::policy::{SecretSet, VariableSet};
+use ringfence::policy::{SecretSet, VariableSet, secret_variable};
 use ringfence::{Environment, Secret, SecretError, SecretSource};
 use ringfence_store::{ChainedSecrets, KeyringSecrets, VariableSecrets};
 
@@ -34,8 +34,7 @@ impl SecretSource for ShellVariables {
     }
 
     fn secret<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, SecretError>> {
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-        let variable: String = name.chars().map(plain).collect();
+        let variable = secret_variable(name).to_ascii_uppercase();
         Box::pin(async move { self.0.secret(&variable).await })
     }
 }

@@ -27,6 +27,12 @@ impl Backends {
         Self::default()
     }
 
+    /// Starts with what every machine has: its files, and the network through a client of its own. Secrets, storage,
+    /// processes and variables are the program's to give, and are refused until they are.
+    pub fn system() -> Self {
+        Self::none().files(HostFiles::new()).network(Client::builder().build())
+    }
+
     /// Lets `network` work, through this client.
     pub fn network(mut self, client: Client) -> Self {
         self.network = Some(client);

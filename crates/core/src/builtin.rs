@@ -1,16 +1,19 @@
 //! The tools that ringfence brings along, and the tools of a toolbox that start a program.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
-use ringfence_policy::{Builtin, Code, CommandTemplate, Declaration, Refusal, Runtime};
+use ringfence_policy::{
+    Builtin, Code, CommandTemplate, Declaration, NamePattern, Refusal, Runtime, secret_variable,
+};
 use ringfence_sandbox::LimitName;
 use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::handle::SpawnOptions;
-use crate::port::ProcessOutput;
+use crate::port::{ProcessOutput, Secret};
 use crate::tool::Tool;
 
 /// The exit code of a command that did nothing and may be tried again: `EX_TEMPFAIL` of sysexits.
@@ -119,6 +122,37 @@ fn failure(output: &ProcessOutput, refused: Option<String>) -> ToolError {
     if output.exit_code == TRY_AGAIN { failed.not_executed() } else { failed.permanent() }
 }
 
+/// Returns the granted variables that are set.
+fn granted_variables(context: &Context) -> Result<BTreeMap<String, String>, ToolError> {
+    let mut variables = BTreeMap::new();
+    let Some(granted) = &context.grant().environment else { return Ok(variables) };
+    let environment = context.environment()?;
+    for pattern in granted.iter() {
+        if let NamePattern::Exact(name) = pattern
+            && let Some(value) = environment.get(name)?
+        {
+            variables.insert(name.to_string(), value.to_owned());
+        }
+    }
+    Ok(variables)
+}
+
+/// Returns the granted secrets, each with the variable that is to hold it. One without a value is a refusal.
+async fn granted_secrets(context: &Context) -> Result<Vec<(String, Secret)>, ToolError> {
+    let mut found = Vec::new();
+    let Some(granted) = &context.grant().secrets else { return Ok(found) };
+    let secrets = context.secrets()?;
+    for pattern in granted.iter() {
+        if let NamePattern::Exact(name) = pattern {
+            // Nothing was started.
+            let secret =
+                secrets.get(name).await.map_err(|refusal| ToolError::from(refusal).not_executed())?;
+            found.push((secret_variable(name), secret));
+        }
+    }
+    Ok(found)
+}
+
 struct CommandTool {
     template: CommandTemplate,
     /// The image whose program it is; one of this machine where there is none.
@@ -136,14 +170,13 @@ impl Tool for CommandTool {
             let empty = serde_json::Map::new();
             let arguments = self.template.render(arguments.as_object().unwrap_or(&empty))?;
             let program = self.template.program();
-            let options = SpawnOptions {
-                cwd: context.working_dir().map(std::path::Path::to_path_buf),
-                ..SpawnOptions::default()
-            };
-            let output = match &self.image {
-                Some(image) => context.containers()?.spawn_in(image, program, &arguments, options).await?,
-                None => context.process()?.spawn(program, &arguments, options).await?,
-            };
+            let is_jailed = context.grant().fs.as_ref().is_some_and(|fs| fs.jail().is_some());
+            let cwd = context.working_dir().filter(|_| !is_jailed).map(std::path::Path::to_path_buf);
+            let options = SpawnOptions { cwd, env: granted_variables(&context)?, ..SpawnOptions::default() };
+            let secrets = granted_secrets(&context).await?;
+            let process = if self.image.is_some() { context.containers()? } else { context.process()? };
+            let image = self.image.as_deref();
+            let output = process.spawn_command(image, program, &arguments, options, &secrets).await?;
             if output.exit_code != 0 {
                 return Err(failure(&output, context.refused_connection()));
             }

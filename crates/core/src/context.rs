@@ -14,13 +14,14 @@ use crate::handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess
 use crate::network::{Connections, Reached};
 use crate::port::{Confinement, Fence};
 use crate::registry::Parts as Registry;
-use crate::run::Run;
+use crate::run::RunInfo;
 use crate::touch::Touches;
 
 /// The context of one call. Cloning is cheap.
 ///
 /// A handle exists only for a declared surface: asking for another is refused, so that a tool cannot reach what
-/// its declaration does not show.
+/// its declaration does not show. Handles end with their call: a later use is refused `CALL_ENDED` and recorded, and
+/// processes and connections that are still open are ended.
 #[derive(Clone)]
 pub struct Context(Arc<Parts>);
 
@@ -28,7 +29,9 @@ pub struct Context(Arc<Parts>);
 pub(crate) struct Parts {
     pub(crate) tool: ToolName,
     pub(crate) call: u64,
-    pub(crate) run: Run,
+    pub(crate) run: RunInfo,
+    /// A child of the run's token, made when it is asked for: cancelling it does not cancel the run.
+    pub(crate) cancellation: OnceLock<CancellationToken>,
     pub(crate) personality: Option<Arc<str>>,
     pub(crate) grant: Arc<Grant>,
     /// The digest of the tool's definition.
@@ -73,8 +76,8 @@ impl Context {
         self.0.call
     }
 
-    /// Returns the run the call belongs to.
-    pub fn run(&self) -> &Run {
+    /// Returns the run the call belongs to, to look at.
+    pub fn run(&self) -> &RunInfo {
         &self.0.run
     }
 
@@ -83,9 +86,9 @@ impl Context {
         self.0.run.working_dir()
     }
 
-    /// Returns the token that is cancelled with the run, for tools that can stop early.
+    /// Returns a token that is cancelled with the run, for tools that can stop early. Cancelling it does nothing to the run.
     pub fn cancellation(&self) -> &CancellationToken {
-        self.0.run.cancellation()
+        self.0.cancellation.get_or_init(|| self.0.run.as_run().cancellation().child_token())
     }
 
     /// Returns the idempotency key of the call and the fence it was claimed with, where it has one. A tool passes the key on to
@@ -121,7 +124,7 @@ impl Context {
             &self.0.registry.backends.network,
         )?;
         let scope = self.scope().ok_or_else(|| self.undeclared(Surface::Network))?;
-        Ok(ScopedFetch::new(scope, client.clone()))
+        Ok(ScopedFetch::new(scope, client.clone(), self.touches().clone()))
     }
 
     /// Returns the file handle.
@@ -190,7 +193,7 @@ impl Context {
         let granted = self.0.grant.environment.is_some();
         let environment =
             self.declared(Surface::Environment, granted, &self.0.registry.backends.environment)?;
-        Ok(ScopedEnvironment::new(self.grant_arc(), environment.clone()).telling(self.touches().clone()))
+        Ok(ScopedEnvironment::new(self.grant_arc(), environment.clone(), self.touches().clone()))
     }
 
     /// Returns the key-value handle, in the namespace of the declared scope.
@@ -211,7 +214,9 @@ impl Context {
         match (scope, &self.0.personality) {
             (StorageScope::ToolPrivate, _) => format!("tool:{}", self.0.tool).into(),
             (StorageScope::Personality, Some(id)) => format!("personality:{id}").into(),
-            (StorageScope::Personality, None) | (StorageScope::Session, _) => self.0.run.session_namespace(),
+            (StorageScope::Personality, None) | (StorageScope::Session, _) => {
+                self.0.run.as_run().session_namespace()
+            }
         }
     }
 
@@ -256,6 +261,7 @@ impl Context {
         is_declared: bool,
         backend: &'a Option<T>,
     ) -> Result<&'a T, Refusal> {
+        self.touches().admit(surface.as_str(), "handle")?;
         backend.as_ref().filter(|_| is_declared).ok_or_else(|| self.undeclared(surface))
     }
 

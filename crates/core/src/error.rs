@@ -7,6 +7,7 @@ use ringfence_egress::EgressError;
 use ringfence_policy::{Code, Refusal};
 
 use crate::fs::FsError;
+use crate::port::StoreError;
 
 /// Why a tool failed, for the model: one sentence, and the code where a scoped handle refused.
 ///
@@ -85,6 +86,8 @@ fn code_of(error: &(dyn Error + 'static)) -> Option<Code> {
         error.code()
     } else if let Some(error) = error.downcast_ref::<EgressError>() {
         error.code()
+    } else if let Some(StoreError::Refused(refusal)) = error.downcast_ref::<StoreError>() {
+        refusal.code
     } else {
         return error.source().and_then(code_of);
     };

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
 
+use crate::audit::LateUse;
 use crate::call::Asker;
 use crate::network::Connections;
 use crate::outcome::Outcome;
@@ -25,6 +26,8 @@ pub struct Record {
     pub(crate) session: Arc<str>,
     pub(crate) tool: Arc<str>,
     pub(crate) digest: Option<Arc<str>>,
+    /// The description that the model saw beside that definition.
+    pub(crate) description: Option<Arc<str>>,
     pub(crate) class: Option<SafetyClass>,
     pub(crate) risk: Risk,
     pub(crate) asker: Asker,
@@ -56,6 +59,8 @@ pub(crate) struct Trail {
     pub(crate) replayed: bool,
     /// How often the tool was tried.
     pub(crate) attempts: u32,
+    /// The error text as it was said, where cleaning changed it.
+    pub(crate) raw_error: Option<Value>,
 }
 
 impl Record {
@@ -158,6 +163,9 @@ impl Record {
         map.serialize_entry("session", &*self.session)?;
         map.serialize_entry("tool", &*self.tool)?;
         map.serialize_entry("tool_digest", &self.digest.as_deref())?;
+        if let Some(description) = self.description.as_ref().filter(|description| !description.is_empty()) {
+            map.serialize_entry("tool_description", &**description)?;
+        }
         map.serialize_entry("class", &self.class)?;
         map.serialize_entry("risk", &self.risk)?;
         map.serialize_entry("asker", &self.asker)?;
@@ -243,6 +251,8 @@ pub enum Event<'a> {
     },
     /// The tool ran and failed.
     Failed(&'a Record),
+    /// A tool used a handle after its call had ended.
+    Late(&'a LateUse),
     /// The argument gate would have refused, but only observes.
     Observed {
         /// The tool.

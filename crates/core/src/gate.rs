@@ -47,13 +47,7 @@ pub(crate) fn judge_each(
 ) -> Result<(), Refusal> {
     let gate = Gate { grant, working_dir };
     for_each_string(arguments, schema.and_then(Schema::paths), &mut |text, mark| {
-        gate.judge(text, mark).inspect_err(|_| {
-            let direction = match mark {
-                Some(PathMark::One(direction)) => direction,
-                Some(PathMark::Either) | None => Direction::Read,
-            };
-            refused(direction, text);
-        })
+        gate.judge(text, mark).inspect_err(|_| refused(gate.directions(mark)[0], text))
     })
 }
 
@@ -63,15 +57,24 @@ struct Gate<'a> {
 }
 
 impl Gate<'_> {
+    /// Returns the directions a path may be meant in. A refusal names the first, which is one the tool has, if any.
+    fn directions(&self, mark: Option<PathMark>) -> [Direction; 2] {
+        match mark {
+            Some(PathMark::One(direction)) => [direction; 2],
+            Some(PathMark::Either) | None => {
+                let only_writes =
+                    self.grant.is_empty(Direction::Read) && !self.grant.is_empty(Direction::Write);
+                let [first, second] = [Direction::Read, Direction::Write];
+                if only_writes { [second, first] } else { [first, second] }
+            }
+        }
+    }
+
     fn judge(&self, text: &str, mark: Option<PathMark>) -> Result<(), Refusal> {
-        let directions: &[Direction] = match mark {
-            Some(PathMark::One(Direction::Read)) => &[Direction::Read],
-            Some(PathMark::One(Direction::Write)) => &[Direction::Write],
-            Some(PathMark::Either) | None => &[Direction::Read, Direction::Write],
-        };
+        let directions = self.directions(mark);
         match self.candidate(text, mark.is_some()) {
             Candidate::None => Ok(()),
-            Candidate::Refused(why) => Err(unreachable_path(text, directions, why)),
+            Candidate::Refused(why) => Err(unreachable_path(text, directions[0], why)),
             Candidate::Path(path) => {
                 let mut verdicts = directions.iter().map(|direction| self.grant.judge(&path, *direction));
                 let first = verdicts.next().unwrap_or(Ok(()));
@@ -148,8 +151,7 @@ fn file_url(text: &str) -> Option<Candidate> {
     Some(path.map_or(Candidate::Refused("it is not a local file URL"), Candidate::Path))
 }
 
-fn unreachable_path(text: &str, directions: &[Direction], why: &'static str) -> Refusal {
-    let direction = directions.first().copied().unwrap_or(Direction::Read);
+fn unreachable_path(text: &str, direction: Direction, why: &'static str) -> Refusal {
     let shown: String = text.chars().take(200).flat_map(char::escape_debug).collect();
     Refusal::new(Code::PathNotReachable, format!("{direction} not permitted for {shown}")).hint(why)
 }
@@ -216,6 +218,23 @@ mod tests {
         let grant = grant(r#"{"read": [], "write": []}"#, r#"{"read": ["/"], "write": ["/"]}"#);
         assert!(judge_arguments(&grant, &json!({"path": "/srv/x"}), None, None).is_err());
         assert!(judge_arguments(&grant, &json!({"text": "no path"}), None, None).is_ok());
+    }
+
+    #[test]
+    fn a_tool_that_only_writes_is_told_of_writing() {
+        let writes = grant(r#"{"write": ["/srv/out"]}"#, r#"{"read": ["/"], "write": ["/srv"]}"#);
+        let reads = grant(r#"{"read": ["/srv/out"]}"#, r#"{"read": ["/"], "write": ["/srv"]}"#);
+        for (grant, verb) in [(writes, "write"), (reads, "read")] {
+            for path in ["/etc/passwd", "../x", "~/x"] {
+                let mut seen = Vec::new();
+                let refusal = judge_each(&grant, &json!({"path": path}), None, None, &mut |direction, _| {
+                    seen.push(direction.as_str());
+                })
+                .unwrap_err();
+                assert!(refusal.message.starts_with(&format!("{verb} not permitted")), "{refusal}");
+                assert_eq!(seen, [verb]);
+            }
+        }
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl SandboxLauncher {
             // Looked up inside, on the search path of the sandbox.
             Some(_) => PathBuf::from(&launch.binary),
             None => self.search.find(&launch.binary).ok_or_else(|| {
-                Refusal::new(Code::BinaryNotAllowed, format!("no program is named `{}`", launch.binary)).hint(
+                Refusal::new(Code::BinaryNotFound, format!("no program is named `{}`", launch.binary)).hint(
                     "programs are looked for in the system's folders; name another by its absolute path",
                 )
             })?,
@@ -84,8 +84,11 @@ impl SandboxLauncher {
         for (name, value) in &launch.environment {
             spec = spec.variable(name, value);
         }
-        // The folder a run works in need not be granted to each of its tools.
+        let is_jailed = launch.grant.fs.as_ref().is_some_and(|fs| fs.jail().is_some());
         Ok(match &launch.cwd {
+            // Paths were judged from the jail, and mean nothing elsewhere.
+            Some(directory) if is_jailed => spec.directory(directory),
+            // The folder a run works in need not be granted to each of its tools.
             Some(directory) => spec.directory_if_possible(directory),
             None => spec,
         })

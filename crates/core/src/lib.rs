@@ -49,6 +49,7 @@ mod builtin;
 mod call;
 mod context;
 mod digest;
+mod durable_run;
 mod error;
 mod event;
 #[doc(hidden)]
@@ -58,6 +59,7 @@ mod gate;
 mod handle;
 mod in_force;
 mod interceptor;
+mod late;
 mod launcher;
 pub mod manual;
 mod network;
@@ -113,7 +115,7 @@ pub use ringfence_policy as policy;
 pub use ringfence_policy::{Capabilities, Code, Declaration, Grant, Personality, Refusal};
 pub use ringfence_sandbox as sandbox;
 pub use ringfence_text as text;
-pub use run::{Run, RunBuilder};
+pub use run::{Run, RunBuilder, RunInfo};
 pub use schema::{Schema, SchemaError, Violation};
 pub use tool::{Reconciled, Tool};
 

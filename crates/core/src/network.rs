@@ -17,6 +17,7 @@ use crate::pipeline::{Answer, Patience, Question};
 use crate::port::ApprovalRequest;
 use crate::registry::Parts;
 use crate::run::Run;
+use crate::touch::Touches;
 
 /// How many connections a record lists; what is beyond is counted.
 const MOST_KEPT: usize = 1000;
@@ -41,6 +42,7 @@ impl Reached {
             registry: Arc::clone(&call.registry),
             tool: call.tool.clone(),
             call: call.call,
+            touches: call.touches.clone(),
             kept: Mutex::default(),
         });
         let mut scope = Scope::builder(grant.clone())
@@ -74,11 +76,20 @@ struct Ledger {
     registry: Arc<Parts>,
     tool: ToolName,
     call: u64,
+    touches: Touches,
     kept: Mutex<Connections>,
 }
 
 impl Witness for Ledger {
     fn saw(&self, evidence: &Evidence) {
+        // The record of the call is written: what was cut by its end is an entry of its own.
+        if self.touches.is_ended() {
+            let refused = match &evidence.verdict {
+                EgressVerdict::Refused { code, .. } => Some(*code),
+                EgressVerdict::Cut { .. } | EgressVerdict::Done | EgressVerdict::Failed { .. } => None,
+            };
+            self.touches.note("host", &evidence.host, refused);
+        }
         let mut kept = lock(&self.kept);
         if kept.listed.len() < MOST_KEPT {
             kept.listed.push(evidence.clone());
@@ -106,7 +117,7 @@ impl People {
             call: call.call,
             tool: call.tool.clone(),
             tool_digest: Arc::clone(&call.digest),
-            run: call.run.clone(),
+            run: call.run.as_run().clone(),
         }
     }
 

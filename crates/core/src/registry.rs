@@ -12,7 +12,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ringfence_policy::{Decision, Gap, Grant, Personality, ToolName};
+use ringfence_policy::{Decision, Gap, Grant, Personality, Refusal, ToolName};
 use serde_json::Value;
 
 pub use builder::RegistryBuilder;
@@ -24,6 +24,7 @@ use self::policy::Entry;
 use crate::audit::{AuditEntry, ServerStep};
 use crate::call::{Call, Report};
 use crate::handle::ScopedEnvironment;
+use crate::late::LateUses;
 use crate::network::LiveCall;
 use crate::pipeline::{Desk, Registered, Review, Settling};
 use crate::port::StoreError;
@@ -214,6 +215,18 @@ impl Registry {
         desk.review(call, registered)
     }
 
+    /// Says what would be decided about every call of a tool now, whatever its arguments and its run.
+    ///
+    /// # Errors
+    ///
+    /// Why no call of the tool would run.
+    pub fn review_tool(&self, run: &Run, call: &Call) -> Result<Decision, Refusal> {
+        let policy = self.policy();
+        let registered = policy.entries.get(call.tool()).map(|entry| (&entry.registered, &*entry.fit));
+        let desk = Desk { parts: &self.parts, policy: &policy, run, id: 0, touches: Touches::default() };
+        desk.review_tool(call, registered)
+    }
+
     fn policy(&self) -> Arc<Policy> {
         Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -221,9 +234,14 @@ impl Registry {
     fn is_available(&self, entry: &Entry) -> bool {
         let Some(grant) = entry.fit.grant() else { return false };
         let environment = self.parts.backends.environment.clone().unwrap_or_default();
-        let environment = ScopedEnvironment::new(grant, environment);
+        let touches = Touches::default();
+        let environment = ScopedEnvironment::new(grant, environment, touches.clone());
         let check = AssertUnwindSafe(|| entry.registered.is_available(&environment));
-        std::panic::catch_unwind(check).unwrap_or(false)
+        let is_available = std::panic::catch_unwind(check).unwrap_or(false);
+        // The handle was for this question.
+        let name = entry.registered.declaration().name.as_str().into();
+        touches.end(&[], LateUses::new(Arc::clone(&self.parts), 0, "".into(), name));
+        is_available
     }
 }
 

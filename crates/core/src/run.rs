@@ -11,6 +11,61 @@ use tokio_util::sync::CancellationToken;
 
 use crate::port::RunCount;
 
+/// What a tool sees of its run. It names the run and cannot act on it: nothing here counts, cancels or continues.
+///
+/// ```compile_fail,E0599
+/// fn act(context: ringfence::Context) {
+///     context.run().cancel();
+/// }
+/// ```
+#[derive(Clone)]
+pub struct RunInfo(Run);
+
+impl RunInfo {
+    pub(crate) const fn new(run: Run) -> Self {
+        Self(run)
+    }
+
+    /// Returns the run's name.
+    pub fn id(&self) -> &Arc<str> {
+        self.0.id()
+    }
+
+    /// Returns the session's name.
+    pub fn session(&self) -> &Arc<str> {
+        self.0.session()
+    }
+
+    /// Returns who proposes.
+    pub fn proposer(&self) -> &Arc<str> {
+        self.0.proposer()
+    }
+
+    /// Returns the directory that relative paths start from.
+    pub fn working_dir(&self) -> Option<&Path> {
+        self.0.working_dir()
+    }
+
+    /// Says whether the run was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancellation().is_cancelled()
+    }
+
+    /// Returns the run itself, for the pipeline.
+    pub(crate) const fn as_run(&self) -> &Run {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for RunInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunInfo")
+            .field("id", self.id())
+            .field("session", self.session())
+            .finish_non_exhaustive()
+    }
+}
+
 /// One agent invocation. Cloning shares its counters.
 #[derive(Clone, Debug)]
 pub struct Run(Arc<Inner>);
@@ -91,6 +146,14 @@ impl Run {
         counts
     }
 
+    /// Raises what is counted of a tool to what is known from elsewhere.
+    pub(crate) fn raise(&self, tool: &ToolName, known: RunCount) {
+        let mut counts = self.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(tool.clone()).or_default();
+        count.started = count.started.max(known.started);
+        count.completed = count.completed.max(known.completed);
+    }
+
     pub(crate) fn session_namespace(&self) -> Arc<str> {
         session_namespace(&self.0.session).into()
     }
@@ -113,12 +176,16 @@ impl Run {
         if let Some(max) = constraints.max_invocations
             && count.started >= max
         {
-            let message = format!("tool `{tool}` may run at most {max} times in one run");
-            return Err(Refusal::new(Code::ConstraintViolated, message));
+            return Err(too_often(tool, max));
         }
         count.started += 1;
         Ok(Reservation { run: self.clone(), tool: tool.clone(), dispatched: false })
     }
+}
+
+/// Returns the refusal of a tool that has run as often as it may.
+pub(crate) fn too_often(tool: &ToolName, max: u32) -> Refusal {
+    Refusal::new(Code::ConstraintViolated, format!("tool `{tool}` may run at most {max} times in one run"))
 }
 
 /// Returns where the tools of a session keep what is the session's.

@@ -1,14 +1,19 @@
 //! What a call touched through its handles, or was refused: the reach that its record shows.
 //!
+//! INVARIANT: what is kept here is in the record of the call, or, once the call has ended, in an entry of its own.
+//!
 //! INVARIANT: a secret is named by its ref and a stored value by its key; no value is ever kept here.
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ringfence_egress::{Evidence, Verdict};
-use ringfence_policy::{Code, Direction, Grant};
+use ringfence_policy::{Code, Direction, Grant, Refusal};
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::late::{LateUses, call_ended};
 
 /// How many things a record lists; what is beyond is counted.
 const MOST_LISTED: usize = 64;
@@ -37,11 +42,41 @@ pub(crate) struct Touched {
     pub(crate) first_refusal: Option<Code>,
 }
 
-/// What a call touches while it runs. Clones share it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Touches(Arc<Mutex<Touched>>);
+/// What a call touches while it runs, and whether it still does. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Touches(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    touched: Mutex<Touched>,
+    /// Where uses are recorded once the call has ended.
+    late: OnceLock<LateUses>,
+    ended: CancellationToken,
+}
 
 impl Touches {
+    /// Lets a handle be used as long as its call lasts; a later use is recorded.
+    pub(crate) fn admit(&self, surface: &'static str, what: &str) -> Result<(), Refusal> {
+        match self.0.late.get() {
+            None => Ok(()),
+            Some(late) => {
+                let refusal = call_ended();
+                late.record(surface, short(what).into_owned(), Some(refusal.code));
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Says whether the call has ended.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.0.late.get().is_some()
+    }
+
+    /// Returns the token that is cancelled when the call ends.
+    pub(crate) fn ended(&self) -> &CancellationToken {
+        &self.0.ended
+    }
+
     /// Keeps that something was touched, or refused.
     pub(crate) fn note(&self, surface: &'static str, what: &str, refused: Option<Code>) {
         self.keep(surface, what, refused, false);
@@ -66,8 +101,8 @@ impl Touches {
         }
     }
 
-    /// Takes what was touched so far, with the hosts of the call's connections.
-    pub(crate) fn take(&self, connections: &[Evidence]) -> Touched {
+    /// Ends the call and takes what it touched, with the hosts of its connections. What comes later goes to `late`.
+    pub(crate) fn end(&self, connections: &[Evidence], late: LateUses) -> Touched {
         for evidence in connections {
             let refused = match &evidence.verdict {
                 Verdict::Refused { code, .. } => Some(*code),
@@ -75,12 +110,25 @@ impl Touches {
             };
             self.note("host", &evidence.host, refused);
         }
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut touched = self.0.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        // Within the lock: nothing is touched between what is taken and what is late.
+        let _first = self.0.late.set(late);
+        let taken = std::mem::take(&mut *touched);
+        drop(touched);
+        self.0.ended.cancel();
+        taken
     }
 
     fn keep(&self, surface: &'static str, what: &str, refused: Option<Code>, granted: bool) {
         let what = short(what);
-        let mut touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut touched = self.0.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(late) = self.0.late.get() {
+            drop(touched);
+            if !granted {
+                late.record(surface, what.into_owned(), refused);
+            }
+            return;
+        }
         touched.first_refusal = touched.first_refusal.or(refused.filter(|code| code.is_reach_refusal()));
         let same = |touch: &Touch| {
             touch.surface == surface
@@ -96,6 +144,12 @@ impl Touches {
         } else {
             touched.left_out += 1;
         }
+    }
+}
+
+impl std::fmt::Debug for Touches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Touches").field("ended", &self.is_ended()).finish_non_exhaustive()
     }
 }
 
@@ -118,6 +172,11 @@ fn short(what: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
+    /// Returns what was touched so far.
+    fn take(touches: &Touches) -> Touched {
+        std::mem::take(&mut *touches.0.touched.lock().unwrap())
+    }
+
     #[test]
     fn lists_each_thing_once_and_not_too_many() {
         let touches = Touches::default();
@@ -129,9 +188,9 @@ mod tests {
             touches.note("storage", &number.to_string(), None);
         }
         touches.note("secret", "prod/db", None);
-        let touched = touches.take(&[]);
+        let touched = take(&touches);
         assert_eq!((touched.listed.len(), touched.left_out), (64, 38));
-        assert!(touches.take(&[]).listed.is_empty());
+        assert!(take(&touches).listed.is_empty());
     }
 
     #[test]
@@ -139,8 +198,7 @@ mod tests {
         let touches = Touches::default();
         touches.note("storage", &"ä".repeat(1_000), None);
         touches.note("storage", &"x".repeat(512), None);
-        let lengths: Vec<_> =
-            touches.take(&[]).listed.iter().map(|touch| touch.what.chars().count()).collect();
+        let lengths: Vec<_> = take(&touches).listed.iter().map(|touch| touch.what.chars().count()).collect();
         assert_eq!(lengths, [257, 512]);
     }
 }

@@ -48,6 +48,7 @@ pub const fn handle_for(effect: Effect) -> Option<&'static str> {
         Effect::EnvWrite => {
             "give variables to the process that needs them: `SpawnOptions::env` of `context.process()?`"
         }
+        Effect::Exit => "a tool does not end the agent's process; return a `ToolError`",
         Effect::NetListen => "a tool does not listen; it is called, and calls out with `context.fetch()?`",
         _ => return None,
     })

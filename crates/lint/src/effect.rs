@@ -68,11 +68,14 @@ pub enum Effect {
     /// Runs inside the compiler while its users are built.
     #[serde(rename = "proc-macro")]
     ProcMacro,
+    /// Ends the process it runs in.
+    #[serde(rename = "exit")]
+    Exit,
 }
 
 impl Effect {
     /// Every effect, in the order of reports.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::FsRead,
         Self::FsWrite,
         Self::NetConnect,
@@ -92,6 +95,7 @@ impl Effect {
         Self::NativeAddon,
         Self::BuildScript,
         Self::ProcMacro,
+        Self::Exit,
     ];
 
     /// Says whether the analysis ends here.
@@ -132,6 +136,7 @@ impl Effect {
             Self::NativeAddon => "native-addon",
             Self::BuildScript => "build-script",
             Self::ProcMacro => "proc-macro",
+            Self::Exit => "exit",
         }
     }
 }

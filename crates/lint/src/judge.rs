@@ -16,6 +16,7 @@ pub const RULES: &[(&str, &str)] = &[
     ("lint.bypass", "a tool's own code goes past the scoped handles"),
     ("lint.configuration", "the project says to cargo how it is built, beside its manifest"),
     ("lint.entry.missing", "the function that a tool names does not exist"),
+    ("lint.exit", "a tool can end the process of the agent"),
     ("lint.incomplete", "a declaration cannot be read from the source"),
     ("lint.nothing", "nothing declares what it does"),
     ("lint.opaque", "code is reached that cannot be analysed, and nobody answers for it"),
@@ -95,7 +96,15 @@ fn of_subject(subject: &Subject, analysis: &Analysis, waivers: &mut Waivers) -> 
         }
         let is_declared = declared.contains(one.effect);
         let is_own = analysis.packages.iter().any(|package| package.own && package.id() == one.package);
-        if one.effect.is_opaque() {
+        if one.effect == Effect::Exit {
+            // A program of its own may end itself; a tool in this process ends the agent, its audit and every other call.
+            if subject.in_process {
+                let level = if is_own { Level::Error } else { Level::Warning };
+                let message = "can end the process, and with it the agent and every other call".to_owned();
+                let help = handle_for(one.effect).map(str::to_owned);
+                findings.push(finding("lint.exit", level, subject, one, message, help));
+            }
+        } else if one.effect.is_opaque() {
             let message = format!("reaches `{}` in `{}`, which cannot be analysed", one.effect, one.package);
             let help = Some(ANSWER.to_owned());
             findings.push(finding("lint.opaque", Level::Error, subject, one, message, help));
@@ -283,5 +292,50 @@ fn undeclared_help(subject: &Subject, one: &Use, is_own: bool) -> Option<String>
                 one.effect, one.package
             ))
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_the_process_is_told_where_the_process_is_the_agent() {
+        let exits = |package: &str| Use {
+            effect: Effect::Exit,
+            mediated: false,
+            package: package.to_owned(),
+            way: vec![Hop { name: "std::process::exit".to_owned(), place: None }],
+            literals: Vec::new(),
+        };
+        let subject = |in_process, package| Subject {
+            name: "quit".to_owned(),
+            kind: "tool",
+            entry: None,
+            place: None,
+            declared: Some(EffectSet::NONE),
+            uses: vec![exits(package)],
+            in_process,
+        };
+        let own = Package {
+            name: "own".to_owned(),
+            version: "1.0.0".to_owned(),
+            checksum: None,
+            own: true,
+            holds: EffectSet::NONE,
+            places: Vec::new(),
+            doubt: None,
+        };
+        let analysis = Analysis { functions: Vec::new(), packages: vec![own] };
+        let cases = [
+            (true, "own@1.0.0", vec![("lint.exit", Level::Error)]),
+            (true, "dep@2.0.0", vec![("lint.exit", Level::Warning)]),
+            (false, "own@1.0.0", vec![]),
+        ];
+        for (in_process, package, expected) in cases {
+            let (findings, _) = judge(&[subject(in_process, package)], &analysis, &mut Waivers::default());
+            let told: Vec<_> = findings.iter().map(|finding| (&*finding.code, finding.level)).collect();
+            assert_eq!(told, expected, "{in_process} {package}");
+        }
     }
 }

@@ -19,7 +19,7 @@ use crate::source::graph;
 use crate::source::kind::Kinds;
 use crate::source::name::{Found, Id, World};
 use crate::source::{self, SourceError};
-use crate::{Place, Project};
+use crate::{EffectSet, Place, Project};
 
 /// The package that tools are written with.
 const RINGFENCE: &str = "ringfence";
@@ -39,6 +39,8 @@ pub struct FoundTool {
     pub others: Vec<Entry>,
     /// What it declares, as far as the text says; `None` when only running it would tell.
     pub declared: Option<Capabilities>,
+    /// The effects of surfaces that it declares with values the text does not say: they are declared, and nobody knows how far.
+    pub unread: EffectSet,
     /// The first place where the declaration says more than its text.
     pub incomplete: Option<Place>,
 }

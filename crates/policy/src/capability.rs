@@ -71,19 +71,23 @@ impl Capabilities {
 
     /// Returns the least class these capabilities permit a tool to claim.
     ///
-    /// Writing paths implies `write`, hosts imply `network`; a confined process alone raises nothing.
+    /// Writing paths and keeping storage imply `write`, hosts imply `network`; a confined process alone raises nothing.
     pub fn implied_class(&self) -> SafetyClass {
+        self.implied_classes().max().unwrap_or(SafetyClass::Read)
+    }
+
+    /// Goes through every class that some surface implies. A tool that talks and writes is held to the routes of both.
+    pub fn implied_classes(&self) -> impl Iterator<Item = SafetyClass> {
         let talks = self.network.as_ref().is_some_and(|network| !network.allowed_hosts.is_empty());
-        let writes =
-            self.fs_reach.as_ref().and_then(|reach| reach.write.as_ref()).is_some_and(|write| match write {
-                PathReach::FromPersonality => true,
-                PathReach::Listed(paths) => !paths.is_empty(),
-            });
-        match (talks, writes) {
-            (true, _) => SafetyClass::Network,
-            (false, true) => SafetyClass::Write,
-            (false, false) => SafetyClass::Read,
-        }
+        let write = self.fs_reach.as_ref().and_then(|reach| reach.write.as_ref());
+        let writes_files = write.is_some_and(|write| match write {
+            PathReach::FromPersonality => true,
+            PathReach::Listed(paths) => !paths.is_empty(),
+        });
+        // Storage has no read-only form: whoever has it can write it.
+        let writes = writes_files || self.storage.is_some();
+        let implied = [(talks, SafetyClass::Network), (writes, SafetyClass::Write)];
+        implied.into_iter().filter_map(|(is_implied, class)| is_implied.then_some(class))
     }
 
     /// Replaces the variables in declared paths.
@@ -247,6 +251,24 @@ mod tests {
         let scope = toml::from_str::<Capabilities>("\nstorage = { scope = \"global\" }").unwrap_err();
         assert!(scope.to_string().contains("line 2"), "{scope}");
         assert!(scope.to_string().contains("unknown variant `global`"), "{scope}");
+    }
+
+    #[test]
+    fn what_can_be_written_implies_write() {
+        #[rustfmt::skip]
+        let cases = [
+            (r#"{"storage": {"scope": "session"}}"#,                          SafetyClass::Write),
+            (r#"{"storage": {"scope": "tool-private"}, "secrets": ["A"]}"#,   SafetyClass::Write),
+            (r#"{"fs_reach": {"write": ["/srv/out"]}}"#,                      SafetyClass::Write),
+            (r#"{"fs_reach": {"write": "from-personality"}}"#,                SafetyClass::Write),
+            (r#"{"fs_reach": {"read": ["/srv"], "write": []}}"#,              SafetyClass::Read),
+            (r#"{"process": {"allowedBinaries": ["rg"]}}"#,                   SafetyClass::Read),
+            (r#"{"storage": {"scope": "personality"}, "network": {"allowedHosts": ["a.example"]}}"#, SafetyClass::Network),
+        ];
+        for (text, class) in cases {
+            let capabilities: Capabilities = serde_json::from_str(text).unwrap();
+            assert_eq!(capabilities.implied_class(), class, "{text}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Span, ToolName};
+use crate::{Capabilities, Span, ToolName};
 
 /// How consequential a tool is. Ordered: later is graver.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
@@ -162,6 +162,20 @@ impl Approvals {
         self.class_decision(class).max(own)
     }
 
+    /// Returns what happens to a call of `tool`, which is of `class` and has these capabilities.
+    ///
+    /// Of the routes of its class and of every class that its capabilities imply, the strictest holds: a tool that
+    /// talks to hosts and writes files is not let past a route for `write`.
+    pub fn decision_with(
+        &self,
+        class: SafetyClass,
+        capabilities: &Capabilities,
+        tool: &ToolName,
+    ) -> Decision {
+        let implied = capabilities.implied_classes().map(|implied| self.class_decision(implied));
+        implied.fold(self.decision(class, tool), Decision::max)
+    }
+
     /// Returns what happens to a call of `class`, where nothing is said of its tool.
     pub fn class_decision(&self, class: SafetyClass) -> Decision {
         let route = match class {
@@ -189,6 +203,25 @@ mod tests {
             decisions,
             [Decision::Allow, Decision::Ask, Decision::Allow, Decision::Forbid, Decision::AskTwo]
         );
+    }
+
+    #[test]
+    fn of_all_implied_classes_the_strictest_route_holds() {
+        let approvals: Approvals = serde_json::from_str(r#"{"write": "deny", "network": "human"}"#).unwrap();
+        #[rustfmt::skip]
+        let cases = [
+            (r#"{}"#,                                                                              SafetyClass::Read,      Decision::Allow),
+            (r#"{"network": {"allowedHosts": ["a.example"]}}"#,                                    SafetyClass::Network,   Decision::Ask),
+            (r#"{"network": {"allowedHosts": ["a.example"]}, "fs_reach": {"write": ["/out"]}}"#,   SafetyClass::Network,   Decision::Forbid),
+            (r#"{"network": {"allowedHosts": ["a.example"]}, "storage": {"scope": "session"}}"#,   SafetyClass::Network,   Decision::Forbid),
+            (r#"{"storage": {"scope": "session"}}"#,                                               SafetyClass::Write,     Decision::Forbid),
+            (r#"{"fs_reach": {"write": ["/out"]}}"#,                                               SafetyClass::Financial, Decision::Forbid),
+        ];
+        for (capabilities, class, decision) in cases {
+            let read: Capabilities = serde_json::from_str(capabilities).unwrap();
+            let tool = "any".parse().unwrap();
+            assert_eq!(approvals.decision_with(class, &read, &tool), decision, "{capabilities} {class:?}");
+        }
     }
 
     #[test]

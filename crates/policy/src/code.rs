@@ -19,6 +19,10 @@ pub enum Code {
     AuditFailed,
     /// The binary is not in the granted set.
     BinaryNotAllowed,
+    /// The binary is granted and not on this machine.
+    BinaryNotFound,
+    /// The call that a handle belongs to has ended.
+    CallEnded,
     /// The run was cancelled before the call ended.
     Cancelled,
     /// The declared safety class is lower than the capabilities imply.
@@ -35,6 +39,8 @@ pub enum Code {
     Forbidden,
     /// The host is not in the granted set, or its address may not be reached.
     HostNotAllowed,
+    /// The host is granted and its name does not resolve.
+    HostNotFound,
     /// The same idempotency key was used with other arguments, or is in use right now.
     IdempotencyConflict,
     /// The tool demands an idempotency key and the call has none.
@@ -65,11 +71,13 @@ pub enum Code {
 
 impl Code {
     /// Every code, in alphabetical order.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 28] = [
         Self::ApprovalDenied,
         Self::ApprovalRequired,
         Self::AuditFailed,
         Self::BinaryNotAllowed,
+        Self::BinaryNotFound,
+        Self::CallEnded,
         Self::Cancelled,
         Self::ClassUnderstated,
         Self::ConstraintViolated,
@@ -78,6 +86,7 @@ impl Code {
         Self::ExecutionFailed,
         Self::Forbidden,
         Self::HostNotAllowed,
+        Self::HostNotFound,
         Self::IdempotencyConflict,
         Self::IdempotencyKeyRequired,
         Self::InputInvalid,
@@ -100,6 +109,8 @@ impl Code {
             Self::ApprovalRequired => "APPROVAL_REQUIRED",
             Self::AuditFailed => "AUDIT_FAILED",
             Self::BinaryNotAllowed => "BINARY_NOT_ALLOWED",
+            Self::BinaryNotFound => "BINARY_NOT_FOUND",
+            Self::CallEnded => "CALL_ENDED",
             Self::Cancelled => "CANCELLED",
             Self::ClassUnderstated => "CLASS_UNDERSTATED",
             Self::ConstraintViolated => "CONSTRAINT_VIOLATED",
@@ -108,6 +119,7 @@ impl Code {
             Self::ExecutionFailed => "EXECUTION_FAILED",
             Self::Forbidden => "FORBIDDEN",
             Self::HostNotAllowed => "HOST_NOT_ALLOWED",
+            Self::HostNotFound => "HOST_NOT_FOUND",
             Self::IdempotencyConflict => "IDEMPOTENCY_CONFLICT",
             Self::IdempotencyKeyRequired => "IDEMPOTENCY_KEY_REQUIRED",
             Self::InputInvalid => "INPUT_INVALID",
@@ -144,6 +156,8 @@ impl Code {
             Self::ApprovalRequired => "a person must agree first, and nobody has yet",
             Self::AuditFailed => "the outcome could not be written to the audit, so it is withheld",
             Self::BinaryNotAllowed => "the binary is not in the granted set",
+            Self::BinaryNotFound => "the binary is granted and not on this machine",
+            Self::CallEnded => "the call that the handle belongs to has ended",
             Self::Cancelled => "the run was cancelled before the call ended",
             Self::ClassUnderstated => "the declared safety class is lower than the capabilities imply",
             Self::ConstraintViolated => "a constraint of the run (count, order, quarantine) forbids the call",
@@ -152,6 +166,7 @@ impl Code {
             Self::ExecutionFailed => "the tool ran and failed for a reason of its own",
             Self::Forbidden => "the operator's policy forbids the call outright",
             Self::HostNotAllowed => "the host is not in the granted set, or its address may not be reached",
+            Self::HostNotFound => "the host is granted and its name does not resolve",
             Self::IdempotencyConflict => {
                 "the same idempotency key was used with other arguments, or is in use right now"
             }

@@ -190,6 +190,26 @@ fn pieces(text: &str) -> Result<Vec<Piece>, CommandError> {
     Ok(pieces)
 }
 
+/// Returns the environment variable that holds a secret for a command: its ref, where that is a variable a shell can name;
+/// otherwise in capitals, with `_` for whatever a name cannot hold.
+///
+/// # Examples
+///
+/// ```
+/// use ringfence_policy::secret_variable;
+///
+/// assert_eq!(secret_variable("WEATHER_API_KEY"), "WEATHER_API_KEY");
+/// assert_eq!(secret_variable("github/token"), "GITHUB_TOKEN");
+/// ```
+pub fn secret_variable(secret: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    if secret.chars().all(is_plain) && !secret.starts_with(|first: char| first.is_ascii_digit()) {
+        return secret.to_owned();
+    }
+    let capital = |character: char| if is_plain(character) { character.to_ascii_uppercase() } else { '_' };
+    secret.chars().map(capital).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -1,6 +1,10 @@
 //! What a tool says of itself.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::{Assurance, Capabilities, Limits, Risk, SafetyClass, ToolName};
@@ -96,8 +100,20 @@ pub enum Builtin {
 }
 
 /// Whether and by what a call is recognised when it comes again.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(default, deny_unknown_fields)]
+///
+/// Read from a table, or from the mode alone, as in the source documents.
+///
+/// # Examples
+///
+/// ```
+/// use ringfence_policy::{Idempotency, IdempotencyMode};
+///
+/// let plain: Idempotency = serde_json::from_str(r#""required""#)?;
+/// let table: Idempotency = serde_json::from_str(r#"{"mode": "required"}"#)?;
+/// assert_eq!((plain.mode, &plain), (Some(IdempotencyMode::Required), &table));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Idempotency {
     /// Absent: keys are ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,6 +126,39 @@ pub struct Idempotency {
 impl Idempotency {
     fn is_none(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+impl<'de> Deserialize<'de> for Idempotency {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Default, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        struct Fields {
+            mode: Option<IdempotencyMode>,
+            key: Vec<String>,
+        }
+
+        struct ModeOrTable;
+
+        impl<'de> Visitor<'de> for ModeOrTable {
+            type Value = Idempotency;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`optional`, `required` or a table")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Idempotency, E> {
+                let mode = IdempotencyMode::deserialize(de::value::StrDeserializer::new(text))?;
+                Ok(Idempotency { mode: Some(mode), key: Vec::new() })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Idempotency, A::Error> {
+                let Fields { mode, key } = Fields::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Idempotency { mode, key })
+            }
+        }
+
+        deserializer.deserialize_any(ModeOrTable)
     }
 }
 

@@ -53,7 +53,7 @@ pub use assurance::Assurance;
 pub use capability::{Capabilities, Network, Process, Storage, StorageKind, StorageScope, Surface};
 pub use class::{Approvals, Decision, Risk, Route, SafetyClass};
 pub use code::Code;
-pub use command::{CommandError, CommandTemplate};
+pub use command::{CommandError, CommandTemplate, secret_variable};
 pub use console::ConsoleEntry;
 pub use container::ContainerEntry;
 pub use day::{Day, DayError};

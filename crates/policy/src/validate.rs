@@ -3,12 +3,13 @@
 //! Every gap is returned, as data, so that an author can close them all at once.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use crate::{
     Assurance, Builtin, Capabilities, CommandTemplate, Declaration, Direction, FsReach, Grant, HostShape,
-    NamePattern, PathReach, Personality, Runtime, Surface, ToolName, resolve_capabilities,
+    NamePattern, PathReach, Personality, Runtime, Surface, ToolName, resolve_capabilities, secret_variable,
 };
 
 /// One way in which a tool does not fit.
@@ -292,6 +293,39 @@ impl Gaps<'_> {
         }
     }
 
+    /// Looks at what a command is given in its environment, and at what it cannot be given.
+    fn handed_over(&mut self, capabilities: &Capabilities) {
+        if capabilities.storage.is_some() {
+            self.push(
+                Surface::Storage.as_str(),
+                "a command has no way to use storage".into(),
+                "drop `storage`, or write the tool in Rust or as a component".into(),
+            );
+        }
+        let mut holders: BTreeMap<String, String> = BTreeMap::new();
+        for variable in capabilities.environment.iter().flat_map(|set| set.iter()) {
+            holders.insert(variable.to_string(), format!("the variable `{variable}`"));
+        }
+        for secret in capabilities.secrets.iter().flat_map(|set| set.iter()) {
+            let NamePattern::Exact(name) = secret else {
+                self.push(
+                    Surface::Secrets.as_str(),
+                    format!("a command gets each secret in a variable, and `{secret}` is not one secret"),
+                    "name the secrets one by one".into(),
+                );
+                continue;
+            };
+            let variable = secret_variable(name);
+            if let Some(other) = holders.insert(variable.clone(), format!("the secret `{name}`")) {
+                self.push(
+                    Surface::Secrets.as_str(),
+                    format!("the variable `{variable}` would hold the secret `{name}` and {other}"),
+                    "drop one of them, or rename the secret".into(),
+                );
+            }
+        }
+    }
+
     fn command(
         &mut self,
         template: &CommandTemplate,
@@ -309,6 +343,7 @@ impl Gaps<'_> {
                 format!("add \"{binary}\" to process.allowedBinaries"),
             );
         }
+        self.handed_over(capabilities);
         let properties = declaration.input.get("properties").and_then(serde_json::Value::as_object);
         for placeholder in template.placeholders() {
             if !properties.is_some_and(|properties| properties.contains_key(placeholder)) {

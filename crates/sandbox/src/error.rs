@@ -43,7 +43,15 @@ pub enum SandboxError {
         /// Which folder.
         path: PathBuf,
     },
-    /// The program is missing or is not a program.
+    /// There is no such program.
+    #[error("`{}` cannot be started: {why}", path.display())]
+    NoProgram {
+        /// Which program.
+        path: PathBuf,
+        /// What was found instead.
+        why: String,
+    },
+    /// The program may not be started.
     #[error("`{}` cannot be started: {why}", path.display())]
     Program {
         /// Which program.
@@ -110,6 +118,7 @@ impl SandboxError {
             | Self::Tier { .. }
             | Self::Unfinished { .. } => Code::NotAvailable,
             Self::Missing { .. } | Self::Path { .. } => Code::PathNotReachable,
+            Self::NoProgram { .. } => Code::BinaryNotFound,
             Self::Program { .. } => Code::BinaryNotAllowed,
             Self::Nul(_) => Code::InputInvalid,
         }
@@ -138,6 +147,7 @@ impl SandboxError {
                 Some("look at what is named, remove it if it is not yours, and run it again")
             }
             Self::Inexpressible { .. }
+            | Self::NoProgram { .. }
             | Self::Nul(_)
             | Self::Path { .. }
             | Self::Program { .. }

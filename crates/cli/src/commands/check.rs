@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use ringfence::policy::{Declaration, Idempotency, SafetyClass};
+
 use crate::error::{CommandError, Exit};
 use crate::load::{Place, listed};
 
@@ -18,6 +20,11 @@ pub(crate) struct CheckArgs {
     /// Print the problems as JSON lines
     #[arg(long)]
     json: bool,
+}
+
+/// Says whether a tool is grave and nothing recognises a call of it that comes again.
+fn repeats_matter(tool: &Declaration) -> bool {
+    tool.class() >= SafetyClass::Financial && tool.idempotency == Idempotency::default()
 }
 
 pub(crate) fn run(args: &CheckArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
@@ -42,6 +49,13 @@ pub(crate) fn run(args: &CheckArgs, place: &Place, out: &mut dyn Write) -> Resul
             more => format!(", {more} servers"),
         };
         writeln!(out, "{}: {count} {fit}{servers}", place.policy.display())?;
+        for tool in loaded.declarations.iter().filter(|tool| repeats_matter(tool)) {
+            let (name, class) = (&tool.name, tool.class().as_str());
+            let _told = writeln!(
+                crate::print::errors(),
+                "warning: tool `{name}` is `{class}` and declares no `idempotency`: a call made twice takes effect twice"
+            );
+        }
     }
     Ok(Exit::Done)
 }

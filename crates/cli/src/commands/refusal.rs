@@ -27,6 +27,7 @@ pub(super) fn lines(error: &SandboxError, hint: Option<&str>) -> String {
 /// What to do about a refusal that does not say so itself.
 pub(super) const fn advice(code: Code) -> Option<&'static str> {
     match code {
+        Code::BinaryNotFound => Some("install it, or write its whole path"),
         Code::BinaryNotAllowed => Some(
             "install it or write its whole path; what the command itself starts is named with `--exec BIN`",
         ),

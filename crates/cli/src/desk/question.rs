@@ -127,7 +127,7 @@ impl View {
             Named::Sent(entry, one) => class_of(entry, one),
         };
         let name: ToolName = tool.parse().map_err(|error| input(format!("`{tool}`: {error}")))?;
-        Ok(self.loaded.personality.approvals.decision(class, &name))
+        Ok(self.loaded.personality.approvals.decision_with(class, &named.capabilities(), &name))
     }
 }
 

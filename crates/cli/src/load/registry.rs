@@ -12,7 +12,7 @@ use super::Loaded;
 use crate::error::CommandError;
 use crate::held::Held;
 use crate::runtimes::{containers, plugin_tools};
-use crate::sandbox::{BackendChoice, choose};
+use crate::sandbox::choose;
 
 impl Loaded {
     /// Registers every tool, with the backends that the command has.
@@ -37,7 +37,7 @@ impl Loaded {
         };
         // Looked for only when a tool needs it: choosing a sandbox means trying it.
         let sandbox =
-            self.declarations.iter().any(starts_processes).then(|| choose(BackendChoice::Auto, &self.text));
+            self.declarations.iter().any(starts_processes).then(|| choose(self.backend, &self.text));
         let backends = match sandbox {
             Some(Ok(sandbox)) => backends.launcher(Arc::new(SandboxLauncher::new(sandbox))),
             // Without a sandbox `process` has no backend, and a call says so.

@@ -101,9 +101,9 @@ fn calls_go_through_the_whole_pipeline() {
     {"ok":false,"code":"execution_failed","error":"HOST_NOT_ALLOWED: 127.0.0.1 is not in the declared allowedHosts","refusal":"HOST_NOT_ALLOWED"}
       why: ringfence explain HOST_NOT_ALLOWED
     exit 3
-    {"ok":false,"code":"execution_failed","error":"BINARY_NOT_ALLOWED: no program is named `nowhere-to-be-found`","refusal":"BINARY_NOT_ALLOWED"}
-      why: ringfence explain BINARY_NOT_ALLOWED
-    exit 3
+    {"ok":false,"code":"execution_failed","error":"BINARY_NOT_FOUND: no program is named `nowhere-to-be-found`","refusal":"BINARY_NOT_FOUND"}
+      why: ringfence explain BINARY_NOT_FOUND
+    exit 1
     {"ok":false,"code":"refused","error":"CONSTRAINT_VIOLATED: tool `quarantined` may be called by code, never by a model","refusal":"CONSTRAINT_VIOLATED"}
       why: ringfence explain CONSTRAINT_VIOLATED
     exit 3

@@ -118,7 +118,7 @@ fn a_code_is_told_in_full() {
 fn what_is_no_code_is_an_error_that_names_the_nearest() {
     let bench = Bench::new();
     insta::assert_snapshot!(bench.ringfence(&["explain", "HOST_NOT_ALOWED"]), @"
-    error: `HOST_NOT_ALOWED` is neither a code nor a call that is recorded; the nearest codes are `HOST_NOT_ALLOWED`
+    error: `HOST_NOT_ALOWED` is neither a code nor a call that is recorded; the nearest codes are `HOST_NOT_ALLOWED`, `HOST_NOT_FOUND`
       hint: a call is named by its number in the audit, by `RUN/NUMBER`, by its run or a part of that, or by `last`; codes are in docs/reference/codes.md
     exit 2
     ");
@@ -405,10 +405,10 @@ capabilities = { fs_reach = { read = "from-personality" } }
 
 [[tool]]
 name = "late"
-description = "Read after paying"
+description = "Read after wiring"
 builtin = "read_file"
 capabilities = { fs_reach = { read = "from-personality" } }
-constraints = { only_after = ["pay"] }
+constraints = { only_after = ["wire"] }
 
 [[tool]]
 name = "quarantined"
@@ -595,7 +595,7 @@ fn refusals_end_with_the_command_that_explains_them() {
             "{command}: {said}"
         );
     }
-    assert_eq!(last(&["run", "--", "no-such-program"]), "explain BINARY_NOT_ALLOWED");
+    assert_eq!(last(&["run", "--", "no-such-program"]), "explain BINARY_NOT_FOUND");
     let question = br#"{"tool": "read", "want": {"read": "/etc/passwd"}}"#;
     let said = bench.ringfence_with(&["ask"], question);
     assert!(said.contains("\nwhy: ringfence explain PATH_NOT_REACHABLE\n"), "{said}");

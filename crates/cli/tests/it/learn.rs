@@ -498,9 +498,9 @@ fn a_command_that_fails_is_said_to_have() {
     let told = bench.ringfence(&["learn", "--", "sh", "-c", "exit 7"]);
     assert!(told.contains("# The command ended with 7") && told.ends_with("exit 1"), "{told}");
     insta::assert_snapshot!(bench.ringfence(&["learn", "--", "no-such-program"]), @"
-    refused: BINARY_NOT_ALLOWED: `no-such-program` cannot be started: no program of this name is found, and it is not an absolute path
+    refused: BINARY_NOT_FOUND: `no-such-program` cannot be started: no program of this name is found, and it is not an absolute path
       hint: install it, or write its whole path
-      why: ringfence explain BINARY_NOT_ALLOWED
+      why: ringfence explain BINARY_NOT_FOUND
     exit 3
     ");
     let told = bench.ringfence_in(&[("HOME", bench.path().to_str().unwrap())], &["learn", "--", "true"]);

@@ -39,6 +39,7 @@ mod packages;
 mod pins;
 mod policy_race;
 mod postgres;
+mod promise;
 mod push;
 mod reference;
 mod replay;

@@ -108,15 +108,15 @@ fn what_went_before_counts_if_it_would_still_run() {
     };
     assert!(call("after").contains("CONSTRAINT_VIOLATED"));
     assert!(call("read").ends_with("exit 0"));
-    // Another process knows nothing of the first call, and the replay of the whole run does.
-    assert!(call("after").contains("CONSTRAINT_VIOLATED"));
+    // Another process continues the run.
+    assert!(call("after").ends_with("exit 0"));
     insta::assert_snapshot!(bench.ringfence(&["audit", "replay", "--store", "log.db", "r1"]), @"
     run `r1`, decided again under a personality without a name
       1 after: was refused CONSTRAINT_VIOLATED; now refused CONSTRAINT_VIOLATED: tool `after` may run only after `read` has completed in this run
       3 read: was done; now runs
-    ! 5 after: was refused CONSTRAINT_VIOLATED; now runs
-    1 of 3 calls would differ
-    exit 4
+      5 after: was done; now runs
+    0 of 3 calls would differ
+    exit 0
     ");
     let denied = format!("[personality]\n{wide}approvals = {{ tools = {{ read = \"deny\" }} }}\n{TOOLS}");
     let bench = bench.file("denied.toml", denied);
@@ -124,8 +124,8 @@ fn what_went_before_counts_if_it_would_still_run() {
     run `r1`, decided again under a personality without a name
       1 after: was refused CONSTRAINT_VIOLATED; now refused CONSTRAINT_VIOLATED: tool `after` may run only after `read` has completed in this run
     ! 3 read: was done; now refused FORBIDDEN: the personality's approvals deny tool `read`, which is of class `read`
-      5 after: was refused CONSTRAINT_VIOLATED; now refused CONSTRAINT_VIOLATED: tool `after` may run only after `read` has completed in this run
-    1 of 3 calls would differ
+    ! 5 after: was done; now refused CONSTRAINT_VIOLATED: tool `after` may run only after `read` has completed in this run
+    2 of 3 calls would differ
     exit 4
     ");
 }

@@ -84,9 +84,9 @@ fn the_folder_around_what_is_granted_cannot_be_changed() {
 fn refuses_before_it_starts() {
     let bench = Bench::new();
     insta::assert_snapshot!(bench.ringfence(&["run", "--", "no-such-program"]), @"
-    refused: BINARY_NOT_ALLOWED: `no-such-program` cannot be started: no program of this name is found, and it is not an absolute path
-      hint: install it or write its whole path; what the command itself starts is named with `--exec BIN`
-      why: ringfence explain BINARY_NOT_ALLOWED
+    refused: BINARY_NOT_FOUND: `no-such-program` cannot be started: no program of this name is found, and it is not an absolute path
+      hint: install it, or write its whole path
+      why: ringfence explain BINARY_NOT_FOUND
     exit 3
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--read", "/no/such/path", "--", "true"]), @"

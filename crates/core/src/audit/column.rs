@@ -40,6 +40,7 @@ impl<'a> Columns<'a> {
                 let result = head.result?;
                 Some(head.refused.or(result.refusal).unwrap_or(Text(Cow::Borrowed("EXECUTION_FAILED"))))
             }
+            "late" => head.code,
             "connection" if head.verdict? == Text(Cow::Borrowed("refused")) => Some(head.code?),
             _ => None,
         };

@@ -11,7 +11,7 @@ use serde::ser::SerializeMap;
 use serde_json::Value;
 
 use super::step::{
-    ApprovalStep, ApproverChange, ConsoleStep, KeySettlement, PolicyChange, ServerStep, in_millis,
+    ApprovalStep, ApproverChange, ConsoleStep, KeySettlement, LateUse, PolicyChange, ServerStep, in_millis,
 };
 use super::{Columns, OutputDigests};
 use crate::event::Record;
@@ -25,12 +25,12 @@ pub enum AuditEntry<'a> {
     Approval(&'a ApprovalStep),
     /// Somebody was made an approver, or is none any more.
     Approver(&'a ApproverChange),
-    /// A call has ended. `raw` is what the tool returned, where cleaning changed it; nobody else gets to see it, and it
+    /// A call has ended. `raw` is what the tool returned, or the text it failed with, where cleaning changed it; nobody else gets to see it, and it
     /// may hold credentials.
     Call {
         /// Its record.
         record: &'a Record,
-        /// What the tool returned, if that is not what the record holds.
+        /// What the tool returned or said, if that is not what the record holds.
         raw: Option<&'a Value>,
     },
     /// A connection of a call has ended or was refused, or a name was.
@@ -42,6 +42,8 @@ pub enum AuditEntry<'a> {
     },
     /// A person did something in the console.
     Console(&'a ConsoleStep),
+    /// A tool used a handle after its call had ended.
+    Late(&'a LateUse),
     /// A personality was put in force; at the start of a registry, its first.
     Policy(&'a PolicyChange),
     /// Something happened to an MCP server: it was started, it ended, it reached something, or a definition of it was judged.
@@ -63,7 +65,7 @@ pub trait AuditSink: Send + Sync {
 /// An entry as a store keeps it: the record that goes into the tree, and the outputs that lie beside it.
 #[derive(Clone, Debug)]
 pub struct AuditLine {
-    /// `approval`, `approver`, `call`, `connection`, `console`, `policy`, `server` or `settlement`.
+    /// `approval`, `approver`, `call`, `connection`, `console`, `late`, `policy`, `server` or `settlement`.
     pub kind: &'static str,
     /// When, in milliseconds since 1970.
     pub at: u64,
@@ -81,7 +83,7 @@ pub struct AuditLine {
     pub principal: Option<Arc<str>>,
     /// The record, as one line of JSON. It holds the digests of the outputs, not the outputs of a call that was done.
     pub record: String,
-    /// What the tool returned, if cleaning changed it.
+    /// What the tool returned or failed with, if cleaning changed it.
     pub raw: Option<String>,
     /// What the caller saw.
     pub clean: Option<String>,
@@ -137,6 +139,12 @@ impl AuditEntry<'_> {
                 principal: Some(step.principal.as_str().into()),
                 ..plain("console", step.at, step)?
             }),
+            Self::Late(late) => Ok(AuditLine {
+                run: Some(Arc::clone(&late.run)),
+                tool: Some(Arc::clone(&late.tool)),
+                code: late.code,
+                ..plain("late", late.at, late)?
+            }),
             Self::Policy(change) => plain("policy", change.at, change),
             Self::Server(step) => Ok(AuditLine {
                 run: Some(Arc::clone(&step.run)),
@@ -173,7 +181,8 @@ struct ConnectionBody<'a> {
     evidence: &'a Evidence,
 }
 
-/// What the record of a call holds: the digests of its outputs in place of its result, where it was done.
+/// What the record of a call holds: the digests of its outputs in place of its result, where it was done; the digest of the raw
+/// error beside its result, where cleaning changed that.
 struct CallBody<'a> {
     record: &'a Record,
     digests: Option<OutputDigests>,
@@ -182,12 +191,10 @@ struct CallBody<'a> {
 impl Serialize for CallBody<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        match &self.digests {
-            Some(digests) => {
-                self.record.write(&mut map, None)?;
-                map.serialize_entry("outputs", digests)?;
-            }
-            None => self.record.write(&mut map, Some(self.record.outcome()))?,
+        let result = (!self.record.outcome().is_done()).then(|| self.record.outcome());
+        self.record.write(&mut map, result)?;
+        if let Some(digests) = &self.digests {
+            map.serialize_entry("outputs", digests)?;
         }
         map.end()
     }
@@ -216,9 +223,8 @@ fn call(record: &Record, raw: Option<&Value>) -> Result<AuditLine, serde_json::E
         Outcome::Done(_) => Some(serde_json::to_string(record.outcome())?),
         Outcome::Failed(_) | Outcome::Refused(_) => None,
     };
-    let digests = clean
-        .as_deref()
-        .map(|clean| OutputDigests::of(raw.as_deref().map(str::as_bytes), Some(clean.as_bytes())));
+    let digests = OutputDigests::of(raw.as_deref().map(str::as_bytes), clean.as_deref().map(str::as_bytes));
+    let digests = (digests != OutputDigests::default()).then_some(digests);
     Ok(AuditLine {
         run: Some(Arc::clone(&record.run)),
         tool: Some(Arc::clone(&record.tool)),

@@ -51,6 +51,6 @@ pub use output::{OutputDigests, check_outputs};
 pub use progress::Progress;
 pub use proof::{ConsistencyProof, InclusionProof};
 pub use proof_file::{ProofFile, Proven};
-pub use step::{ApprovalStep, ApproverChange, ConsoleStep, KeySettlement, PolicyChange, ServerStep};
+pub use step::{ApprovalStep, ApproverChange, ConsoleStep, KeySettlement, LateUse, PolicyChange, ServerStep};
 pub use tree::{Frontier, MAX_SIZE, Node, NodeId};
 pub use verify::{StoredRecord, Verification, verify_log};

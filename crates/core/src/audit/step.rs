@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ringfence_policy::Code;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -75,6 +76,31 @@ pub struct ConsoleStep {
     pub action: &'static str,
     /// More about it.
     pub about: Value,
+}
+
+/// What a tool did with a handle after its call had ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct LateUse {
+    /// When, by the registry's clock.
+    #[serde(rename = "at_ms", serialize_with = "millis")]
+    pub at: Duration,
+    /// The number of the call.
+    pub call: u64,
+    /// The run.
+    pub run: Arc<str>,
+    /// The hash of the manifest that was in force, where one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<Arc<str>>,
+    /// The tool.
+    pub tool: Arc<str>,
+    /// `read`, `write`, `host`, `secret`, `binary`, `environment` or `storage`; the name of the surface where a handle was
+    /// asked for.
+    pub surface: &'static str,
+    /// The path, host, ref, program, variable or key.
+    pub what: String,
+    /// The code it was refused with; absent where it had begun before the call ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<Code>,
 }
 
 /// What a person found out about a call in doubt.

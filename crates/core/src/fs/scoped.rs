@@ -100,6 +100,9 @@ impl ScopedFs {
 
     /// Returns the asked path as absolute, normalised text. Nothing is touched and nothing is admitted yet.
     pub(super) fn asked(&self, path: &Path, direction: Direction) -> Result<PathBuf, FsError> {
+        if let Some(touches) = &self.touches {
+            touches.admit(direction.as_str(), &path.to_string_lossy())?;
+        }
         let asked = self.absolute(path, direction);
         if asked.is_err() {
             self.touched(path, direction, &asked);

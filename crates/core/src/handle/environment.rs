@@ -12,31 +12,24 @@ use crate::touch::Touches;
 pub struct ScopedEnvironment {
     grant: Arc<Grant>,
     environment: Environment,
-    /// Where it is told what was touched and refused, within a call.
-    touches: Option<Touches>,
+    /// Where it is told what was touched and refused, and whether it may still be used.
+    touches: Touches,
 }
 
 impl ScopedEnvironment {
-    pub(crate) const fn new(grant: Arc<Grant>, environment: Environment) -> Self {
-        Self { grant, environment, touches: None }
-    }
-
-    /// Tells a call what is touched and refused.
-    pub(crate) fn telling(mut self, touches: Touches) -> Self {
-        self.touches = Some(touches);
-        self
+    pub(crate) const fn new(grant: Arc<Grant>, environment: Environment, touches: Touches) -> Self {
+        Self { grant, environment, touches }
     }
 
     /// Returns the value of a variable; `None` when it is not set.
     ///
     /// # Errors
     ///
-    /// `ENVIRONMENT_NOT_DECLARED` for a variable outside the grant, set or not.
+    /// `ENVIRONMENT_NOT_DECLARED` for a variable outside the grant, set or not; `CALL_ENDED` after the call.
     pub fn get(&self, name: &str) -> Result<Option<&str>, Refusal> {
+        self.touches.admit("environment", name)?;
         let judged = self.grant.judge_variable(name);
-        if let Some(touches) = &self.touches {
-            touches.note("environment", name, judged.as_ref().err().map(|refusal| refusal.code));
-        }
+        self.touches.note("environment", name, judged.as_ref().err().map(|refusal| refusal.code));
         judged?;
         Ok(self.environment.get(name))
     }

@@ -25,8 +25,9 @@ impl ScopedSecrets {
     /// # Errors
     ///
     /// `SECRET_NOT_DECLARED` for a ref outside the grant, whether or not it exists; `NOT_AVAILABLE` when the
-    /// source has no such secret or cannot be asked. Neither message holds a value.
+    /// source has no such secret or cannot be asked; `CALL_ENDED` after the call. No message holds a value.
     pub async fn get(&self, name: &str) -> Result<Secret, Refusal> {
+        self.touches.admit("secret", name)?;
         let judged = self.grant.judge_secret(name);
         self.touches.note("secret", name, judged.as_ref().err().map(|refusal| refusal.code));
         judged?;

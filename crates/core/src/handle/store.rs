@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::port::{Store, StoreError};
 use crate::touch::Touches;
 
-/// Keys and string values in a namespace the tool did not choose and cannot leave.
+/// Keys and string values in a namespace the tool did not choose and cannot leave. After the call everything is refused `CALL_ENDED`.
 #[derive(Clone)]
 pub struct KeyValueStore {
     store: Arc<dyn Store>,
@@ -25,13 +25,19 @@ impl KeyValueStore {
         Self { store, namespace, default_ttl, touches }
     }
 
+    fn touched(&self, key: &str) -> Result<(), StoreError> {
+        self.touches.admit("storage", key)?;
+        self.touches.note("storage", key, None);
+        Ok(())
+    }
+
     /// Returns a value; `None` when there is none or it has expired.
     ///
     /// # Errors
     ///
     /// The store cannot be reached.
     pub async fn get(&self, key: &str) -> Result<Option<String>, StoreError> {
-        self.touches.note("storage", key, None);
+        self.touched(key)?;
         self.store.get(&self.namespace, key).await
     }
 
@@ -41,7 +47,7 @@ impl KeyValueStore {
     ///
     /// The store cannot be reached or is full, or the key is empty or too long.
     pub async fn set(&self, key: &str, value: &str) -> Result<(), StoreError> {
-        self.touches.note("storage", key, None);
+        self.touched(key)?;
         self.store.set(&self.namespace, key, value, self.default_ttl).await
     }
 
@@ -51,7 +57,7 @@ impl KeyValueStore {
     ///
     /// As [`KeyValueStore::set`].
     pub async fn set_for(&self, key: &str, value: &str, ttl: Duration) -> Result<(), StoreError> {
-        self.touches.note("storage", key, None);
+        self.touched(key)?;
         self.store.set(&self.namespace, key, value, Some(ttl)).await
     }
 
@@ -61,7 +67,7 @@ impl KeyValueStore {
     ///
     /// The store cannot be reached.
     pub async fn delete(&self, key: &str) -> Result<(), StoreError> {
-        self.touches.note("storage", key, None);
+        self.touched(key)?;
         self.store.delete(&self.namespace, key).await
     }
 
@@ -71,7 +77,7 @@ impl KeyValueStore {
     ///
     /// The store cannot be reached.
     pub async fn list(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        self.touches.note("storage", &format!("{prefix}*"), None);
+        self.touched(&format!("{prefix}*"))?;
         self.store.list(&self.namespace, prefix).await
     }
 }

@@ -20,13 +20,15 @@ use super::run::{Admitted, Checks};
 use super::stage::{Stage, Stages};
 use crate::call::{Asker, Call};
 use crate::context::{self, Context};
+use crate::durable_run::DurableRun;
 use crate::event::Event;
 use crate::gate::{GateMode, judge_each};
 use crate::handle::ScopedEnvironment;
 use crate::interceptor::{Intercept, PendingCall};
+use crate::late::LateUses;
 use crate::port::{ApprovalRequest, Fence, WaitingCall};
 use crate::registry::{Parts, Policy, panic_text};
-use crate::run::{Reservation, Run};
+use crate::run::{Reservation, Run, RunInfo};
 use crate::touch::Touches;
 
 /// How often people may change the arguments of one call.
@@ -77,6 +79,10 @@ impl Desk<'_> {
     ) -> Result<Admission, Refusal> {
         let (registered, fit) = self.permitted(call, registered)?;
         let declaration = registered.declaration();
+        let durable = self.parts.runs.as_ref().map(|store| DurableRun::new(store, self.run));
+        if let Some(durable) = &durable {
+            durable.load(self.run, &declaration.name, &declaration.constraints).await?;
+        }
         let reservation = self.run.reserve(&declaration.name, &declaration.constraints)?;
 
         if let Some(output) = self.judge(call, registered, fit, arguments, stages).await? {
@@ -118,7 +124,17 @@ impl Desk<'_> {
         if declaration.idempotency.mode.is_some() {
             stages.enter(Stage::Claim);
         }
-        let key = match self.claim(call, registered, fit, arguments).await? {
+        let started = match &durable {
+            Some(durable) => Some(durable.start(&declaration.name, &declaration.constraints).await?),
+            None => None,
+        };
+        let claimed = self.claim(call, registered, fit, arguments).await;
+        // A call that does not run is not counted.
+        if let (Some(durable), Some(started), Err(_) | Ok(Claim::Replay(_))) = (&durable, &started, &claimed)
+        {
+            durable.take_back(started).await;
+        }
+        let key = match claimed? {
             Claim::Held(key) => Some(key),
             Claim::None => None,
             Claim::Replay(output) => return Ok(Admission::Replayed(output)),
@@ -192,7 +208,8 @@ impl Desk<'_> {
         Context::new(context::Parts {
             tool: registered.declaration().name.clone(),
             call: self.id,
-            run: self.run.clone(),
+            run: RunInfo::new(self.run.clone()),
+            cancellation: OnceLock::new(),
             personality: self.policy.personality_id.clone(),
             grant,
             digest: Arc::clone(&registered.digest),
@@ -329,12 +346,17 @@ impl Desk<'_> {
 
     fn available(&self, registered: &Registered, grant: &Arc<Grant>) -> Result<(), Refusal> {
         let environment = self.parts.backends.environment.clone().unwrap_or_default();
-        let environment = ScopedEnvironment::new(Arc::clone(grant), environment);
+        let touches = Touches::default();
+        let environment = ScopedEnvironment::new(Arc::clone(grant), environment, touches.clone());
         let check = AssertUnwindSafe(|| registered.tool.is_available(&environment));
-        if std::panic::catch_unwind(check).unwrap_or(false) {
+        let is_available = std::panic::catch_unwind(check).unwrap_or(false);
+        let name = &registered.declaration().name;
+        // The handle was for this question.
+        let (parts, run) = (Arc::clone(self.parts), Arc::clone(self.run.id()));
+        touches.end(&[], LateUses::new(parts, self.id, run, name.as_str().into()));
+        if is_available {
             return Ok(());
         }
-        let name = &registered.declaration().name;
         Err(Refusal::new(Code::NotAvailable, format!("Tool {name} says that it cannot work here")))
     }
 }

@@ -138,9 +138,13 @@ impl Desk<'_> {
         }
         let grant = self.granted(registered, fit)?;
         let context = self.context(call, registered, fit, grant, Some((key.key(), fence)));
+        let kept = context.clone();
         let asked = AssertUnwindSafe(async { registered.tool.reconcile(arguments, context).await });
         let asked = tokio::time::timeout(self.deadline(call, fit), asked.catch_unwind());
-        let Ok(Ok(Ok(found))) = self.unless_cancelled(asked).await? else { return Err(key.in_doubt()) };
+        let asked = self.unless_cancelled(asked).await;
+        // Its connections end here; its other handles end with the call.
+        kept.take_connections();
+        let Ok(Ok(Ok(found))) = asked? else { return Err(key.in_doubt()) };
         let (settlement, output) = match found {
             Reconciled::Done(value) => {
                 let passed = Checks::of(registered, fit).pass(RawOutput::new(value));

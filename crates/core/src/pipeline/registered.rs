@@ -31,6 +31,8 @@ pub struct Registered {
     pub(super) output: Schema,
     pub(super) class: SafetyClass,
     pub(super) digest: Arc<str>,
+    /// The description as a model may see it.
+    pub(super) description: Arc<str>,
     scan: Scan,
     quarantine: Option<Quarantine>,
 }
@@ -90,7 +92,9 @@ impl Registered {
             (Some(input), Some(output), Ok(digest)) => {
                 let class = declaration.class();
                 let scan = scan_declaration(declaration);
-                Ok(Self { scan, quarantine, input, output, class, digest: digest.into(), tool })
+                let description = ringfence_text::visible_description(&declaration.description);
+                let description = cleaned_text(description.into_owned()).into();
+                Ok(Self { scan, quarantine, input, output, class, digest: digest.into(), description, tool })
             }
             _ => Err(gaps),
         }
@@ -112,7 +116,7 @@ impl Registered {
 
     /// Returns the description as a model may see it: cut to its maximum, and clean.
     pub fn visible_description(&self) -> String {
-        cleaned_text(ringfence_text::visible_description(&self.declaration().description).into_owned())
+        self.description.to_string()
     }
 
     /// Returns why the tool may not be called yet, if so.
@@ -208,7 +212,7 @@ pub(crate) fn fit(registered: &Registered, personality: &Personality, backends: 
         missing: backends.missing_for(declaration, capabilities),
         gaps: validate_registration(declaration, personality),
         in_toolset: personality.permits_tool(declaration.name.as_str()),
-        decision: personality.approvals.decision(registered.class, &declaration.name),
+        decision: personality.approvals.decision_with(registered.class, capabilities, &declaration.name),
         limits: declaration.limits.meet(&personality.limits),
     }
 }

@@ -24,6 +24,19 @@ impl Desk<'_> {
         Review { decision: self.reviewed(call, registered), grant }
     }
 
+    /// Judges what depends on no argument and on no run: the tool may be called at all.
+    pub(crate) fn review_tool(
+        &self,
+        call: &Call,
+        registered: Option<(&Arc<Registered>, &Fit)>,
+    ) -> Result<Decision, Refusal> {
+        let (registered, fit) = self.permitted(call, registered)?;
+        if fit.decision == Decision::Forbid {
+            return Err(denied(registered));
+        }
+        Ok(fit.decision)
+    }
+
     fn reviewed(
         &self,
         call: &Call,

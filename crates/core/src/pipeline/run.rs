@@ -63,7 +63,7 @@ impl Admitted {
                 Err(failure) if again(harm, failure, attempt) => backoff.next(),
                 _ => return (passed, attempt),
             };
-            let cancelled = self.context.run().cancellation();
+            let cancelled = self.context.run().as_run().cancellation();
             if Instant::now() + pause >= end || cancelled.is_cancelled() {
                 return (passed, attempt);
             }
@@ -80,7 +80,7 @@ impl Admitted {
 
     /// Runs the tool. A panic, a missed deadline or a cancelled run is a failure like any other.
     async fn run_once(&self, end: Instant, key: Option<&HeldKeys>) -> Result<RawOutput, Failure> {
-        let (tool, run) = (&self.registered.tool, self.context.run().clone());
+        let (tool, run) = (&self.registered.tool, self.context.run().as_run().clone());
         let context = self.context.clone();
         // Inside a block, because a tool may panic before it returns its future.
         let work = AssertUnwindSafe(async { tool.call(&self.arguments, context).await }).catch_unwind();

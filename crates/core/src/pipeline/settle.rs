@@ -14,8 +14,10 @@ use super::registered::{Fit, Registered};
 use super::stage::{Stage, Stages};
 use crate::call::{Call, Report};
 use crate::context::Context;
+use crate::durable_run::DurableRun;
 use crate::event::{Event, Record, Trail};
 use crate::fail_point;
+use crate::late::LateUses;
 use crate::network::Connections;
 use crate::outcome::{Failure, Outcome};
 use crate::registry::{Parts, panic_text};
@@ -75,7 +77,7 @@ impl Open<'_> {
             return Outcome::Refused(Refusal::new(Code::AuditFailed, message));
         }
         match self.desk.admit(&self.call, &mut self.arguments, self.registered, &mut self.stages).await {
-            Admission::Refused(refusal) => Outcome::Refused(clean_refusal(refusal)),
+            Admission::Refused(refusal) => Outcome::Refused(self.clean_refusal(refusal)),
             Admission::Replayed(output) => {
                 self.trail.replayed = true;
                 Outcome::Done(output)
@@ -84,7 +86,7 @@ impl Open<'_> {
                 // The tool did not run: nothing is counted, and nothing that waits for it may go ahead.
                 drop(reservation);
                 self.stages.enter(Stage::Clean);
-                finished(checks.pass(output))
+                self.finished(checks.pass(output))
             }
             Admission::Admitted { call: admitted, mut reservation, key } => {
                 reservation.dispatch();
@@ -94,18 +96,49 @@ impl Open<'_> {
                 let (passed, attempts) = admitted.run(key.as_ref(), &mut self.stages).await;
                 fail_point::hit("ran");
                 self.trail.attempts = attempts;
-                let mut outcome = finished(passed);
+                let mut outcome = self.finished(passed);
                 if let Some(key) = key {
                     self.stages.enter(Stage::Settle);
                     outcome = key.settle(outcome, admitted.keep()).await;
                 }
                 fail_point::hit("settled");
                 if outcome.is_done() {
+                    if let (Some(store), Some((registered, _))) = (&self.desk.parts.runs, self.registered) {
+                        let durable = DurableRun::new(store, self.desk.run);
+                        durable.complete(&registered.declaration().name).await;
+                    }
                     reservation.complete();
                 }
                 outcome
             }
         }
+    }
+
+    fn finished(&mut self, passed: Result<CleanOutput, Failure>) -> Outcome {
+        match passed {
+            Ok(output) => Outcome::Done(Arc::new(output)),
+            // A failure's text comes from the tool, so it is cleaned like an output.
+            Err(failure) => {
+                Outcome::Failed(Failure { message: self.clean_error(failure.message), ..failure })
+            }
+        }
+    }
+
+    /// A refusal may quote an interceptor, a person or the arguments.
+    fn clean_refusal(&mut self, refusal: Refusal) -> Refusal {
+        match refusal.message {
+            Cow::Borrowed(_) => refusal,
+            Cow::Owned(message) => Refusal { message: self.clean_error(message).into(), ..refusal },
+        }
+    }
+
+    /// Cleans an error text. What was said is kept for the audit where that is something else.
+    fn clean_error(&mut self, said: String) -> String {
+        let clean = cleaned_text(said.clone());
+        if clean != said {
+            self.trail.raw_error = Some(Value::String(said));
+        }
+        clean
     }
 
     fn end(&mut self, outcome: Outcome) -> Record {
@@ -124,7 +157,9 @@ impl Open<'_> {
             record.processes = context.take_processes();
             record.connections = context.take_connections();
         }
-        record.touched = self.desk.touches.take(&record.connections.listed);
+        let (parts, run) = (Arc::clone(self.desk.parts), Arc::clone(self.desk.run.id()));
+        let late = LateUses::new(parts, self.desk.id, run, self.call.tool_arc());
+        record.touched = self.desk.touches.end(&record.connections.listed, late);
         record
     }
 }
@@ -142,22 +177,6 @@ impl Drop for Open<'_> {
                 runtime.spawn(keeping);
             }
         }
-    }
-}
-
-fn finished(passed: Result<CleanOutput, Failure>) -> Outcome {
-    match passed {
-        Ok(output) => Outcome::Done(Arc::new(output)),
-        // A failure's text comes from the tool, so it is cleaned like an output.
-        Err(failure) => Outcome::Failed(Failure { message: cleaned_text(failure.message), ..failure }),
-    }
-}
-
-/// A refusal may quote an interceptor, a person or the arguments.
-fn clean_refusal(refusal: Refusal) -> Refusal {
-    match refusal.message {
-        Cow::Borrowed(_) => refusal,
-        Cow::Owned(message) => Refusal { message: cleaned_text(message).into(), ..refusal },
     }
 }
 
@@ -182,6 +201,7 @@ fn record(
         session: Arc::clone(desk.run.session()),
         tool: call.tool_arc(),
         digest: registered.map(|registered| Arc::clone(&registered.digest)),
+        description: registered.map(|registered| Arc::clone(&registered.description)),
         class: registered.map(|registered| registered.class),
         risk: declaration.map_or(Risk::Unknown, |declaration| declaration.risk),
         asker: call.asker(),

@@ -13,8 +13,11 @@ use serde::Serialize;
 
 use crate::error::ToolError;
 
+/// How much of standard error an error quotes, in characters.
+const MAX_QUOTED: usize = 2_000;
+
 /// A process to be started, confined to its grant.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Launch {
     /// The binary, already judged by name; with an image, the name of a program of that image.
     pub binary: String,
@@ -40,6 +43,19 @@ pub struct Launch {
     pub network: Option<Scope>,
 }
 
+// Variables may hold secrets, so only their names are shown.
+impl std::fmt::Debug for Launch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Launch")
+            .field("binary", &self.binary)
+            .field("image", &self.image)
+            .field("arguments", &self.arguments)
+            .field("cwd", &self.cwd)
+            .field("environment", &self.environment.keys())
+            .finish_non_exhaustive()
+    }
+}
+
 /// What a process left behind.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessOutput {
@@ -55,6 +71,30 @@ pub struct ProcessOutput {
     pub dropped: u64,
     /// What confined it, where the launcher says so.
     pub confinement: Option<Confinement>,
+}
+
+impl ProcessOutput {
+    /// Returns the output of a process that ended with 0; any other end is an error that quotes what it wrote to standard error.
+    ///
+    /// # Errors
+    ///
+    /// The process ended otherwise, or a signal ended it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ringfence::ProcessOutput;
+    ///
+    /// let failed = ProcessOutput { exit_code: 2, stderr: "no such file\n".into(), ..ProcessOutput::default() };
+    /// assert_eq!(failed.checked().unwrap_err().to_string(), "exit code 2: no such file");
+    /// ```
+    pub fn checked(self) -> Result<Self, ToolError> {
+        if self.exit_code == 0 && self.signal.is_none() {
+            return Ok(self);
+        }
+        let head: String = self.stderr.chars().take(MAX_QUOTED).collect();
+        Err(ToolError::new(format!("exit code {}: {}", self.exit_code, head.trim_end())))
+    }
 }
 
 /// What confined a process, what it used and what it ran into. Goes into the record of the call.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt, ready};
+use ringfence_policy::Refusal;
 
 use super::clock::{Clock, SystemClock};
 
@@ -27,6 +28,9 @@ pub enum StoreError {
     /// The key is empty, too long or holds a control character.
     #[error("a key must be 1 to {MAX_KEY} bytes without control characters")]
     Key,
+    /// The handle may not be used.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// The store cannot be reached.
     #[error("the store cannot be reached: {0}")]
     Unreachable(String),

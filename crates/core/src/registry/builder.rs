@@ -15,7 +15,7 @@ use crate::in_force::InForce;
 use crate::interceptor::Interceptor;
 use crate::network::Live;
 use crate::pin::Pins;
-use crate::port::{Approver, Clock, IdempotencyStore, MemoryIdempotency, SystemClock};
+use crate::port::{Approver, Clock, IdempotencyStore, MemoryIdempotency, Store, SystemClock};
 
 /// A registry that is being put together.
 #[must_use = "a builder does nothing until `build` is called"]
@@ -27,6 +27,7 @@ pub struct RegistryBuilder {
     observers: Vec<Arc<dyn Observer>>,
     audit: Option<Arc<dyn AuditSink>>,
     approver: Option<Arc<dyn Approver>>,
+    runs: Option<Arc<dyn Store>>,
     idempotency: Option<Arc<dyn IdempotencyStore>>,
     keep_keys: Option<Duration>,
     clock: Option<Arc<dyn Clock>>,
@@ -71,6 +72,14 @@ impl RegistryBuilder {
     /// Sets who is asked for approval; without one, such calls are refused `APPROVAL_REQUIRED`.
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);
+        self
+    }
+
+    /// Counts runs in this store, by their names, so that `maxInvocations` and `onlyAfter` hold in every process that
+    /// continues a run. Without it a run is counted by its [`Run`](crate::Run) alone. A name that is used again is the
+    /// same run.
+    pub fn runs(mut self, store: Arc<dyn Store>) -> Self {
+        self.runs = Some(store);
         self
     }
 
@@ -132,6 +141,7 @@ impl RegistryBuilder {
             observers: self.observers,
             audit: self.audit,
             approver: self.approver,
+            runs: self.runs,
             idempotency: self.idempotency.unwrap_or_else(|| Arc::new(MemoryIdempotency::default())),
             keep_keys: self.keep_keys.unwrap_or(Duration::from_hours(7 * 24)),
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),

@@ -18,7 +18,7 @@ use crate::interceptor::Interceptor;
 use crate::network::Live;
 use crate::outcome::Outcome;
 use crate::pin::Pins;
-use crate::port::{Approver, Clock, IdempotencyStore};
+use crate::port::{Approver, Clock, IdempotencyStore, Store};
 
 /// What does not change while a registry lives.
 pub(crate) struct Parts {
@@ -27,6 +27,8 @@ pub(crate) struct Parts {
     pub(crate) observers: Vec<Arc<dyn Observer>>,
     pub(crate) audit: Option<Arc<dyn AuditSink>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
+    /// Where runs are counted, for those that outlive the process.
+    pub(crate) runs: Option<Arc<dyn Store>>,
     pub(crate) idempotency: Arc<dyn IdempotencyStore>,
     /// How long what keyed calls returned is kept.
     pub(crate) keep_keys: Duration,
@@ -46,7 +48,7 @@ impl Parts {
     pub(crate) async fn keep(&self, record: &Record) -> Result<(), String> {
         let raw = match record.outcome() {
             Outcome::Done(output) => output.raw(),
-            Outcome::Failed(_) | Outcome::Refused(_) => None,
+            Outcome::Failed(_) | Outcome::Refused(_) => record.trail.raw_error.as_ref(),
         };
         let connections = record.connections().iter();
         let connections = connections.map(|evidence| AuditEntry::Connection { record, evidence });

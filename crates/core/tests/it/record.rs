@@ -348,3 +348,50 @@ async fn the_line_of_a_call_ties_its_outputs_to_its_record() {
     assert_eq!(ringfence::audit::check_outputs(line.record.as_bytes(), raw, clean), Ok(()));
     assert!(ringfence::audit::check_outputs(line.record.as_bytes(), clean, raw).is_err());
 }
+
+/// Keeps the lines of calls, as a store does.
+#[derive(Default)]
+struct Lines(std::sync::Mutex<Vec<ringfence::audit::AuditLine>>);
+
+impl AuditSink for Lines {
+    fn append<'a>(&'a self, entries: &'a [AuditEntry<'a>]) -> BoxFuture<'a, Result<(), String>> {
+        let calls = entries.iter().filter(|entry| matches!(entry, AuditEntry::Call { .. }));
+        self.0.lock().unwrap().extend(calls.map(|entry| entry.line().unwrap()));
+        Box::pin(ready(Ok(())))
+    }
+}
+
+#[tokio::test]
+async fn an_error_is_kept_as_it_was_said_beside_what_the_model_saw() {
+    let lines = Arc::new(Lines::default());
+    let registry = Registry::builder().audit(Arc::clone(&lines) as Arc<_>).build();
+    let said = "cannot \u{1b}[31mreach\u{1b}[0m it";
+    let fails = tool("fails")
+        .input_schema(json!({"type": "string"}))
+        .output_schema(json!(true))
+        .run(|said: Value, _| async move {
+            Err::<Value, _>(ringfence::ToolError::new(said.as_str().unwrap_or_default()).permanent())
+        })
+        .unwrap();
+    registry.register(fails).unwrap();
+    let run = Run::new("r", "s");
+    let report = registry.call(&run, Call::new("fails", json!(said))).await;
+    assert_eq!(report.outcome.error().as_deref(), Some("cannot reach it"));
+    registry.call(&run, Call::new("fails", json!("plain"))).await;
+    let lines = lines.0.lock().unwrap();
+    let (odd, plain) = (&lines[0], &lines[1]);
+    assert_eq!(odd.raw.as_deref(), Some(&*json!(said).to_string()));
+    let raw = odd.raw.as_deref().map(str::as_bytes);
+    assert_eq!(ringfence::audit::check_outputs(odd.record.as_bytes(), raw, None), Ok(()));
+    assert!(ringfence::audit::check_outputs(odd.record.as_bytes(), Some(b"other"), None).is_err());
+    assert!(odd.record.contains("\"error\":\"cannot reach it\""), "{}", odd.record);
+    assert!(plain.raw.is_none() && !plain.record.contains("outputs"), "{}", plain.record);
+}
+
+#[tokio::test]
+async fn the_description_stands_beside_the_digest() {
+    let stage = Stage::bare().with(echo());
+    stage.call("echo", json!("x")).await;
+    let line = serde_json::to_value(stage.last()).unwrap();
+    assert_eq!(line["tool_description"], "Says it again");
+}

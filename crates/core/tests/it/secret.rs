@@ -62,3 +62,24 @@ async fn a_refused_ref_tells_nothing_of_what_exists() {
         assert_eq!((code(&report), report.outcome.error().as_deref()), ("NOT_AVAILABLE", Some(error)));
     }
 }
+
+#[tokio::test]
+async fn a_function_is_a_source() {
+    let source = |name: &str| Ok((name == "API_KEY").then(|| Secret::new("hunter2".to_owned())));
+    let stage =
+        Stage::of(Registry::builder().backends(ringfence::Backends::system().secrets(Arc::new(source))))
+            .with(
+                tool("asks")
+                    .secrets(["API_KEY", "OTHER"])
+                    .input_schema(json!({"type": "string"}))
+                    .output_schema(json!(true))
+                    .run(|name: Value, context| async move {
+                        let secret = context.secrets()?.get(name.as_str().unwrap_or_default()).await?;
+                        Ok(json!({"length": secret.expose().len()}))
+                    })
+                    .unwrap(),
+            );
+    let report = stage.call("asks", json!("API_KEY")).await;
+    assert_eq!(report.outcome.structured().unwrap()["length"], 7);
+    assert_eq!(code(&stage.call("asks", json!("OTHER")).await), "NOT_AVAILABLE");
+}

@@ -113,6 +113,7 @@ impl Observer for Log {
             Event::Called(record) => format!("called {}", record.tool()),
             Event::Connected { tool, evidence, .. } => format!("connected {tool} {}", evidence.host),
             Event::Failed(record) => coded("failed", record),
+            Event::Late(late) => format!("late {} {} {}", late.tool, late.surface, late.what),
             Event::Observed { tool, refusal } => format!("observed {tool} {}", refusal.code),
             Event::Refused(record) => coded("refused", record),
         });

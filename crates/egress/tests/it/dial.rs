@@ -126,7 +126,7 @@ async fn a_lookup_that_fails_or_hangs_is_a_refusal() {
     for dialer in [silent, failing] {
         let error = dialer.dial(&grant(&["*"], &[]), &target).await.unwrap_err();
         assert!(matches!(error, EgressError::Refused(_)), "{error}");
-        assert!(error.to_string().starts_with("HOST_NOT_ALLOWED: one.acme.io does not resolve: "));
+        assert!(error.to_string().starts_with("HOST_NOT_FOUND: one.acme.io does not resolve: "));
     }
 }
 

@@ -4,7 +4,9 @@
 //! name asks for its address too, but that is part of connecting: `net.dns` is asking for addresses alone.
 
 use super::set;
-use crate::Effect::{self, Clock, EnvRead, EnvWrite, Exec, FsRead, FsWrite, NetConnect, NetDns, NetListen};
+use crate::Effect::{
+    self, Clock, EnvRead, EnvWrite, Exec, Exit, FsRead, FsWrite, NetConnect, NetDns, NetListen,
+};
 use crate::EffectSet;
 
 /// Returns what a path of the standard library does: `std::fs::read`, `std::fs::File::open`, `std::net::ToSocketAddrs::to_socket_addrs`.
@@ -61,6 +63,8 @@ const TABLE: &[(&str, &str, &[Effect])] = &[
     ("process::Command::", "spawn status output exec", &[Exec]),
     ("os::unix::process::CommandExt::", "exec", &[Exec]),
 
+    ("process::", "exit abort", &[Exit]),
+
     ("env::", "var var_os vars vars_os current_dir current_exe home_dir temp_dir", &[EnvRead]),
     ("env::", "set_var remove_var set_current_dir", &[EnvWrite]),
 
@@ -89,7 +93,9 @@ mod tests {
             ("std::net::UdpSocket::bind",                   &[NetListen]),
             ("std::process::Command::new",                  &[]),
             ("std::process::Command::spawn",                &[Exec]),
-            ("std::process::exit",                          &[]),
+            ("std::process::exit",                          &[Exit]),
+            ("std::process::abort",                         &[Exit]),
+            ("std::process::id",                            &[]),
             ("std::env::var",                               &[EnvRead]),
             ("std::env::consts::OS",                        &[]),
             ("std::time::SystemTime::now",                  &[Clock]),

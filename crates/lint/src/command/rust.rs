@@ -160,7 +160,15 @@ fn subjects(tools: &[FoundTool], analysis: &Analysis, project: &Project) -> (Vec
             steps: Vec::new(),
         };
         if one.incomplete.is_some() || one.declared.is_none() {
-            let message = "what it declares cannot be read from the source, so that it counts as nothing where it is not said".to_owned();
+            let message = if one.unread.is_empty() {
+                "what it declares cannot be read from the source, so that it counts as nothing where it is not said".to_owned()
+            } else {
+                let names: Vec<String> = one.unread.iter().map(|effect| format!("`{effect}`")).collect();
+                format!(
+                    "how far it declares {} is not in the source: it counts as declared",
+                    names.join(", ")
+                )
+            };
             let help = "write it literally, or list the tool under `[[package.metadata.ringfence.tool]]` in Cargo.toml";
             findings.push(finding("lint.incomplete", Level::Warning, message, help));
         }
@@ -179,7 +187,7 @@ fn subjects(tools: &[FoundTool], analysis: &Analysis, project: &Project) -> (Vec
             kind: "tool",
             entry: Some(verdict.function.clone()),
             place: verdict.place.clone().or_else(|| Some(one.place.clone())),
-            declared: one.declared.as_ref().map(declared::effects),
+            declared: one.declared.as_ref().map(|own| declared::effects(own).union(one.unread)),
             uses: joined(
                 found.iter().copied().chain(one.others.iter().flat_map(|entry| verdicts_of(entry, analysis))),
             ),

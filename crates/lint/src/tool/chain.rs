@@ -11,6 +11,7 @@ use super::{Entry, Finder, FoundTool, RINGFENCE, ToolError};
 use crate::source::kind::Kind;
 use crate::source::model::{Argument, Body, Mention, Spot, Value};
 use crate::source::name::{Found, Id};
+use crate::{Effect, EffectSet};
 
 /// How many steps a chain may have.
 const MAX_STEPS: usize = 500;
@@ -88,6 +89,7 @@ impl Finder<'_> {
         }
         let name = name.unwrap_or_else(|| self.function_name(id));
         let mut declared = Capabilities::default();
+        let mut unread = EffectSet::NONE;
         let mut others = Vec::new();
         for step in &steps {
             let understood = apply(&mut declared, step).map_err(|reason| ToolError::Declared {
@@ -105,7 +107,8 @@ impl Finder<'_> {
                     }
                 }
                 (_, true) => {}
-                (_, false) => {
+                (name, false) => {
+                    unread.extend(effects_of_surface(name).iter().copied());
                     incomplete.get_or_insert_with(|| place.clone());
                 }
             }
@@ -117,7 +120,16 @@ impl Finder<'_> {
                 Entry::Function(self.function_name(id))
             });
         let package = self.package_id(id.0);
-        Ok(Some(FoundTool { name, package, place, entry, others, declared: Some(declared), incomplete }))
+        Ok(Some(FoundTool {
+            name,
+            package,
+            place,
+            entry,
+            others,
+            declared: Some(declared),
+            unread,
+            incomplete,
+        }))
     }
 
     fn means(&self, id: Id, route: &crate::source::model::Route) -> bool {
@@ -190,6 +202,18 @@ fn walked<'v>(body: &'v Body, receiver: &'v Value) -> Walked<'v> {
     }
     steps.reverse();
     (root, steps)
+}
+
+/// Returns the effects that a call of the builder declares, whatever its values are.
+fn effects_of_surface(name: &str) -> &'static [Effect] {
+    match name {
+        "network" => &[Effect::NetConnect, Effect::NetDns],
+        "environment" => &[Effect::EnvRead],
+        "binaries" => &[Effect::Exec],
+        "read" => &[Effect::FsRead],
+        "write" => &[Effect::FsWrite],
+        _ => &[],
+    }
 }
 
 /// Applies one call of the builder; says whether it was understood.

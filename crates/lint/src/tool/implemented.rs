@@ -1,6 +1,7 @@
 //! Types that implement `ringfence::Tool`.
 
 use super::{Entry, Finder, FoundTool};
+use crate::EffectSet;
 use crate::source::kind::Kind;
 use crate::source::name::Id;
 
@@ -30,6 +31,7 @@ impl Finder<'_> {
             entry: Entry::Function(self.function_name(*entry)),
             others: others.map(|id| Entry::Function(self.function_name(*id))).collect(),
             declared: None,
+            unread: EffectSet::NONE,
             incomplete: None,
         })
     }

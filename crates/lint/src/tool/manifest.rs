@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::{Entry, Finder, FoundTool, ToolError};
 use crate::source::model::Route;
 use crate::source::name::Found;
-use crate::{Place, SourcePackage};
+use crate::{EffectSet, Place, SourcePackage};
 
 #[derive(Deserialize)]
 struct Manifest {
@@ -142,6 +142,7 @@ fn new(name: &str, package: &SourcePackage, place: Place, entry: Entry, declared
         entry,
         others: Vec::new(),
         declared: Some(declared),
+        unread: EffectSet::NONE,
         incomplete: None,
     }
 }

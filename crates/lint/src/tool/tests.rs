@@ -60,6 +60,7 @@ fn reads_what_a_chain_declares() {
         (r#"tool("t").storage_for(policy::StorageScope::Session, 60).run(g)"#,       r#"{"storage":{"scope":"session","kind":"kv","ttlSecondsDefault":60}}"#, false),
         (r#"tool("t").description("d").input::<u8>().output::<u8>().run_blocking(g)"#, "{}", false),
         (r#"{ let b = tool("t"); let b = b.network(["a.test"]); b.run(g) }"#,        r#"{"network":{"allowedHosts":["a.test"]}}"#, false),
+        (r#"{ let root = String::new(); tool("t").read([root.as_str()]).run(g) }"#,  "{}", true),
         (r#"tool("t").network(hosts()).run(g)"#,                                     "{}", true),
         (r#"tool("t").network(["a.test", HOST]).run(g)"#,                            "{}", true),
         (r#"tool("t").capabilities(all()).run(g)"#,                                  "{}", true),
@@ -173,4 +174,22 @@ fn refuses_literals_that_cannot_be() {
     )]);
     let error = find(&fixture.project).unwrap_err().to_string();
     assert!(error.starts_with("src/lib.rs:1:55: the tool `t` declares what cannot be: "), "{error}");
+}
+
+#[test]
+fn a_surface_whose_values_are_not_literal_counts_as_declared() {
+    #[rustfmt::skip]
+    let cases: &[(&str, &[&str])] = &[
+        (r#"{ let root = String::new(); tool("t").read([root.as_str()]).run(g) }"#,   &["fs.read"]),
+        (r#"{ let out = format!("x"); tool("t").write([&out]).read(["/srv"]).run(g) }"#, &["fs.write"]),
+        (r#"tool("t").network(hosts()).run(g)"#,                                      &["net.connect", "net.dns"]),
+        (r#"tool("t").network(["a.test", HOST]).binaries(PROGRAMS).run(g)"#,          &["net.connect", "net.dns", "exec"]),
+        (r#"tool("t").read(["/srv"]).run(g)"#,                                        &[]),
+        (r#"tool("t").something_new(x()).run(g)"#,                                    &[]),
+    ];
+    for (chain, effects) in cases {
+        let tools = found(&format!("use ringfence::tool; pub fn g() {{}}\npub fn f() {{ {chain}; }}"));
+        let unread: Vec<&str> = tools[0].unread.iter().map(|effect| effect.name()).collect();
+        assert_eq!(unread, *effects, "{chain}");
+    }
 }

@@ -22,9 +22,19 @@ pub(super) const fn text(code: Code) -> Text {
             "nothing: a call that cannot be recorded is not made, and no rule changes that",
         ),
         Code::BinaryNotAllowed => (
-            "the tool's `process.allowedBinaries` and the personality's `process.allow`; or the program is not on this machine",
+            "the tool's `process.allowedBinaries` and the personality's `process.allow`",
             "add the name of the program to the list that lacks it",
             "any arguments of that program, in the sandbox; programs that start others, such as `sh`, `env` or `git`, can start those as far as the sandbox lets them",
+        ),
+        Code::BinaryNotFound => (
+            "this machine: the lists permit the program, and no file of that name is in the folders that are searched",
+            "install the program, or name it by its absolute path",
+            "nothing: no rule decided this",
+        ),
+        Code::CallEnded => (
+            "the registry: the handles of a call end with the call, and this one was used after",
+            "correct the tool: it must wait for its own work before it returns",
+            "nothing: no rule lets a handle outlive its call",
         ),
         Code::Cancelled => (
             "whoever ran the agent: the run was cancelled, or whoever waited for the call went away",
@@ -32,7 +42,7 @@ pub(super) const fn text(code: Code) -> Text {
             "nothing: no rule decided this",
         ),
         Code::ClassUnderstated => (
-            "the tool's `class` beside its capabilities: writing is at least `write`, reaching hosts at least `network`",
+            "the tool's `class` beside its capabilities: writing files or storage is at least `write`, reaching hosts at least `network`",
             "set the class that is implied, or leave `class` out",
             "nothing: a graver class asks more people",
         ),
@@ -65,6 +75,11 @@ pub(super) const fn text(code: Code) -> Text {
             "the tool's `network.allowedHosts` and the personality's `network.allow`; for what is not public, also its `network.private`",
             "add the host with its port to the list that lacks it; never a metadata address, and a private one only where you know what answers there",
             "anything that the tool can read may be sent to that host; `*.example.com` is every host below example.com, and no port is any port",
+        ),
+        Code::HostNotFound => (
+            "the resolver of this machine: the lists permit the host, and its name has no address now",
+            "correct the name, or look at the resolver of this machine",
+            "nothing: no rule decided this",
         ),
         Code::IdempotencyConflict => (
             "the key of the call, which another call has used or is using",

@@ -20,6 +20,11 @@ pub(super) const CODES: &[(&str, &str, &str)] = &[
         "correct the name of the function in the tool's entry",
     ),
     (
+        "lint.exit",
+        "a tool can end the process of the agent",
+        "return an error in place of the call; a program that must end itself is a tool of its own, in the sandbox",
+    ),
+    (
         "lint.incomplete",
         "a declaration cannot be read from the source",
         "write the declaration with literals, so that it can be read without running anything",

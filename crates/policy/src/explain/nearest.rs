@@ -48,7 +48,7 @@ mod tests {
         let cases = [
             // written              nearest
             ("HOST_NOT_ALOWED",     Some("HOST_NOT_ALLOWED")),
-            ("host",                Some("HOST_NOT_ALLOWED")),
+            ("host",                Some("HOST_NOT_FOUND")),
             ("tool.exec.widend",    Some("tool.exec.widened")),
             ("lint.opaqe",          Some("lint.opaque")),
             ("check.netwrk",        Some("check.network")),

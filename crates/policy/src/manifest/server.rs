@@ -112,7 +112,7 @@ impl ServerRecord {
         });
         let record = Self {
             accept: server.accept,
-            approval: Approval::new(sources, implied, &ToolName::from(&server.name)),
+            approval: Approval::new(sources, implied, &server.capabilities, &ToolName::from(&server.name)),
             binaries: sources.binaries_of(&server.command, &reached),
             capabilities: reached,
             class: Class { from: Provenance::Default, value: implied },
@@ -178,7 +178,7 @@ impl ServerToolRecord {
         };
         let ceiling: Limits = server.limits.meet(&sources.personality.limits);
         Ok(Self {
-            approval: Approval::new(sources, class.value, full),
+            approval: Approval::new(sources, class.value, &server.capabilities, full),
             class,
             constraints: sorted(&tool.constraints),
             enabled: tool.enabled,

@@ -13,7 +13,8 @@ use super::reached::Reached;
 use super::sourced::Provenance;
 use super::{ManifestError, Sources};
 use crate::{
-    Assurance, Builtin, Constraints, Decision, Declaration, Idempotency, Limits, Risk, Runtime, SafetyClass,
+    Assurance, Builtin, Capabilities, Constraints, Decision, Declaration, Idempotency, Limits, Risk, Runtime,
+    SafetyClass,
 };
 
 /// What a manifest says of one tool.
@@ -88,9 +89,14 @@ pub struct Approval {
 }
 
 impl Approval {
-    pub(super) fn new(sources: &Sources<'_>, class: SafetyClass, tool: &crate::ToolName) -> Self {
+    pub(super) fn new(
+        sources: &Sources<'_>,
+        class: SafetyClass,
+        capabilities: &Capabilities,
+        tool: &crate::ToolName,
+    ) -> Self {
         let approvals = &sources.personality.approvals;
-        let value = approvals.decision(class, tool);
+        let value = approvals.decision_with(class, capabilities, tool);
         let is_default = value == class.default_decision();
         Self { from: if is_default { Provenance::Default } else { Provenance::Personality }, value }
     }
@@ -222,7 +228,7 @@ impl ToolRecord {
         };
         let record = Self {
             assurance: tool.assurance.unwrap_or_default(),
-            approval: Approval::new(sources, class.value, &tool.name),
+            approval: Approval::new(sources, class.value, capabilities, &tool.name),
             capabilities: reached,
             class,
             constraints: sorted(&tool.constraints),

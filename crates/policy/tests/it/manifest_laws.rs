@@ -232,8 +232,10 @@ fn oracle(old: &Case, new: &Case) -> BTreeSet<String> {
     if calls(new) > calls(old) {
         wider.insert("tool.constraint.relaxed".into());
     }
-    let decision =
-        |case: &Case| -> Decision { case.personality.approvals.decision(case.tool.class(), &case.tool.name) };
+    let decision = |case: &Case| -> Decision {
+        let capabilities = case.tool.capabilities.clone().unwrap_or_default();
+        case.personality.approvals.decision_with(case.tool.class(), &capabilities, &case.tool.name)
+    };
     if decision(new) < decision(old) {
         wider.insert("tool.approval.weakened".into());
     }

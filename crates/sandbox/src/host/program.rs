@@ -93,12 +93,16 @@ impl Program {
         judge: &Judge<'_>,
     ) -> Result<Self, SandboxError> {
         let refused = |why: String| SandboxError::Program { path: path.to_path_buf(), why };
+        let missing = |why: &str| SandboxError::NoProgram { path: path.to_path_buf(), why: why.to_owned() };
         if !path.is_absolute() {
-            return Err(refused("no program of this name is found, and it is not an absolute path".into()));
+            return Err(missing("no program of this name is found, and it is not an absolute path"));
         }
-        let found = find(path).map_err(|error| refused(error.to_string()))?;
+        let found = find(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => missing(&error.to_string()),
+            _ => refused(error.to_string()),
+        })?;
         if found.kind != Kind::File || !is_program(&found.real) {
-            return Err(refused("it is not an executable file".into()));
+            return Err(missing("it is not an executable file"));
         }
         let judged = match by {
             By::Name => judge.program(path, &found),

@@ -1,5 +1,6 @@
 //! `ringfence ask`
 
+mod admission;
 mod judge;
 pub(super) mod line;
 mod question;
@@ -7,11 +8,12 @@ mod question;
 use std::collections::BTreeSet;
 use std::io::{BufReader, BufWriter, Write};
 
-use ringfence::policy::Variables;
 use ringfence::policy::explain::explain_line;
+use ringfence::policy::{Decision, Declaration, Variables};
 use ringfence::{Code, HostFiles, Refusal};
 use serde_json::{Value, json};
 
+use self::admission::Admission;
 use crate::error::{CommandError, Exit};
 use crate::load::{Loaded, Place};
 
@@ -22,6 +24,11 @@ use crate::load::{Loaded, Place};
 /// `{"url"}`, `{"connect"}`, `{"read"}`, `{"write"}`, `{"list"}`, `{"exists"}`, `{"secret"}`, `{"binary"}`, `{"env"}`,
 /// `{"args"}` or `{"args_raw"}`. Paths are judged on the real file system without changing it; the network is not
 /// touched. A malformed line is answered with a deny and the next one still works.
+///
+/// `args` are decided by the code that admits calls: toolset, quarantine, constraints, schema, paths, approvals. The run
+/// is a new one; name what has completed in it with `"after": ["tool"]`. `"asked_by": "code"` and `"idempotency_key"` are
+/// taken too. Where people must agree the decision is `ask` or `ask-two`. What only the call itself can show is listed under
+/// `undecided`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   echo '{\"id\": 1, \"tool\": \"read_file\", \"want\": {\"read\": \"/etc/passwd\"}}' | ringfence ask
@@ -32,8 +39,20 @@ pub(crate) struct AskArgs {}
 struct Desk<'a> {
     place: &'a Place,
     variables: Variables,
-    /// The toolbox, and the roots as they were when it was read.
-    toolbox: Option<(Loaded, HostFiles)>,
+    toolbox: Option<Toolbox>,
+}
+
+/// The policy file, the roots as they were when it was read, and what admits calls of its tools.
+struct Toolbox {
+    loaded: Loaded,
+    files: HostFiles,
+    admission: Admission,
+}
+
+impl Toolbox {
+    fn declaration(&self, tool: &str) -> Option<&Declaration> {
+        self.loaded.declarations.iter().find(|own| own.name.as_str() == tool)
+    }
 }
 
 pub(crate) fn run(_args: &AskArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
@@ -71,9 +90,15 @@ impl Desk<'_> {
     /// Reads the toolbox, unless that is done.
     fn load(&mut self) -> Result<(), CommandError> {
         if self.toolbox.is_none() {
-            self.toolbox = Some((self.place.load()?.sound()?, HostFiles::new()));
+            let loaded = self.place.load()?.sound()?;
+            let admission = Admission::new(&loaded, self.place.held(&loaded)?)?;
+            self.toolbox = Some(Toolbox { loaded, files: HostFiles::new(), admission });
         }
         Ok(())
+    }
+
+    fn toolbox(&self) -> Result<&Toolbox, Refusal> {
+        self.toolbox.as_ref().ok_or_else(|| invalid("there is no toolbox"))
     }
 }
 
@@ -95,7 +120,19 @@ fn answer(desk: &mut Desk<'_>, line: line::Line) -> Option<Value> {
         }
     };
     Some(match verdict {
-        Ok(()) => json!({"id": id, "decision": "allow", "code": null, "message": "allowed"}),
+        Ok(verdict) => {
+            let (code, message) = match verdict.decision {
+                Decision::Allow | Decision::Forbid => (None, "allowed"),
+                Decision::Ask => (Some(Code::ApprovalRequired.as_str()), "one person must agree first"),
+                Decision::AskTwo => (Some(Code::ApprovalRequired.as_str()), "two people must agree first"),
+            };
+            let mut answer =
+                json!({"id": id, "decision": verdict.decision, "code": code, "message": message});
+            if let (false, Some(answer)) = (verdict.undecided.is_empty(), answer.as_object_mut()) {
+                answer.insert("undecided".into(), verdict.undecided.into());
+            }
+            answer
+        }
         Err(refusal) => {
             let mut answer = json!({"id": id, "decision": "deny", "code": refusal.code.as_str(), "message": refusal.message});
             if let (Some(hint), Some(answer)) = (refusal.hint, answer.as_object_mut()) {

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use ringfence::policy::{Capabilities, Reach};
-use ringfence::{Personality, Refusal};
+use ringfence::policy::{Capabilities, Reach, SafetyClass, ToolName};
+use ringfence::{Asker, Personality, Refusal};
 use serde_json::{Map, Value};
 
+use super::admission::Circumstances;
 use super::invalid;
 
 /// One question.
@@ -14,14 +15,24 @@ pub(super) struct Question {
     pub(super) personality: Option<Personality>,
     pub(super) want: Want,
     pub(super) cwd: Option<PathBuf>,
+    pub(super) circumstances: Circumstances,
 }
 
 /// Whose reach is asked about.
 pub(super) enum Subject {
-    /// A tool declared in the question: its capabilities, and its input and output schemas where it has them.
-    Declared(Box<Capabilities>, Option<Value>, Option<Value>),
+    /// A tool declared in the question.
+    Declared(Box<DeclaredTool>),
     /// A tool of the toolbox.
     Named(String),
+}
+
+/// What a question declares of a tool.
+pub(super) struct DeclaredTool {
+    pub(super) name: Option<ToolName>,
+    pub(super) class: Option<SafetyClass>,
+    pub(super) capabilities: Capabilities,
+    pub(super) input: Option<Value>,
+    pub(super) output: Option<Value>,
 }
 
 /// What is wanted.
@@ -51,6 +62,7 @@ impl Question {
             Some(Value::String(path)) => Some(PathBuf::from(path)),
             Some(_) => return Err(invalid("`cwd` is not a string")),
         };
+        let circumstances = circumstances(&mut map)?;
         let subject = match (map.shift_remove("tool"), map.shift_remove("declare")) {
             (Some(Value::String(tool)), None) => Subject::Named(tool),
             (None, Some(Value::Object(declare))) => declared(declare)?,
@@ -62,21 +74,43 @@ impl Question {
         if let Some(key) = map.keys().next() {
             return Err(invalid(format!("unknown key `{key}` in the question")));
         }
-        Ok(Self { subject, personality, want, cwd })
+        Ok(Self { subject, personality, want, cwd, circumstances })
     }
 }
 
 fn declared(mut declare: Map<String, Value>) -> Result<Subject, Refusal> {
     // Present but null is a schema that is null, not a schema that is absent.
     let input = declare.shift_remove("input");
-    // A whole declaration may be given; only its reach and its schemas are judged.
+    // A whole declaration may be given; what a model or a reviewer reads is not judged.
     let output = declare.shift_remove("output");
-    for field in ["class", "description", "name", "risk", "title"] {
+    for field in ["description", "risk", "title"] {
         declare.shift_remove(field);
     }
-    let capabilities = serde_json::from_value(Value::Object(declare));
-    let capabilities = capabilities.map_err(|error| invalid(format!("declare: {error}")))?;
-    Ok(Subject::Declared(Box::new(capabilities), input, output))
+    let fault = |error: serde_json::Error| invalid(format!("declare: {error}"));
+    let class = declare.shift_remove("class").map(serde_json::from_value).transpose().map_err(fault)?;
+    let name = declare.shift_remove("name").map(serde_json::from_value).transpose().map_err(fault)?;
+    let capabilities = serde_json::from_value(Value::Object(declare)).map_err(fault)?;
+    Ok(Subject::Declared(Box::new(DeclaredTool { name, class, capabilities, input, output })))
+}
+
+/// Reads how the call is made: `asked_by`, `after` and `idempotency_key`.
+fn circumstances(map: &mut Map<String, Value>) -> Result<Circumstances, Refusal> {
+    let asker = match map.shift_remove("asked_by") {
+        None | Some(Value::Null) => Asker::default(),
+        Some(value) => serde_json::from_value(value)
+            .map_err(|_| invalid("`asked_by` is neither \"code\" nor \"model\""))?,
+    };
+    let after = match map.shift_remove("after") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(value) => serde_json::from_value(value)
+            .map_err(|error| invalid(format!("`after` is not a list of tools: {error}")))?,
+    };
+    let key = match map.shift_remove("idempotency_key") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(key)) => Some(key),
+        Some(_) => return Err(invalid("`idempotency_key` is not a string")),
+    };
+    Ok(Circumstances { asker, after, key })
 }
 
 fn want(value: Value) -> Result<Want, Refusal> {

@@ -19,6 +19,7 @@ use crate::exposed::refuse_exposed;
 use crate::interrupt::first_signal;
 use crate::load::Place;
 use crate::notify::{notifier, telling};
+use crate::sandbox::BackendChoice;
 use crate::shown::one_line;
 use crate::store::{Opening, StoreName, named, runtime};
 use crate::time::Age;
@@ -45,6 +46,9 @@ pub(crate) struct CallArgs {
     /// there, or `postgres://…`; without it what the variable RINGFENCE_STORE names
     #[arg(long, value_name = "STORE", conflicts_with = "audit")]
     store: Option<StoreName>,
+    /// Which sandbox starts the tool's program
+    #[arg(long, value_enum, default_value = "auto")]
+    backend: BackendChoice,
     /// How long what a tool returned is kept beside its cleaned form: `always`, `never`, or for a time such as `30d`
     #[arg(long, value_name = "TIME", default_value = "always")]
     keep_raw: KeepRawFlag,
@@ -60,7 +64,8 @@ pub(crate) struct CallArgs {
     /// Wait this long for people to agree, or for a call in flight under the same idempotency key
     #[arg(long, value_name = "TIME")]
     wait: Option<Span>,
-    /// The run, which an approval is bound to: name it to make the same call again
+    /// The run, which an approval is bound to: name it to make the same call again. With a store, `maxInvocations` and
+    /// `onlyAfter` count every call of that run
     #[arg(long, value_name = "ID")]
     run: Option<String>,
     /// The session of the run
@@ -111,12 +116,13 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
             hint: Some("leave `--audit` out, or unset RINGFENCE_STORE"),
         });
     }
-    let run_id = args.run.clone().unwrap_or_else(|| format!("cli-{}", std::process::id()));
+    let run_id = args.run.clone().unwrap_or_else(new_run);
     let (report, advice, why) = runtime.block_on(async {
-        let loaded = match args.component() {
+        let mut loaded = match args.component() {
             Some(file) => place.load_component(file)?.sound()?,
             None => place.load()?.sound()?,
         };
+        loaded.backend = args.backend;
         let held = match args.component() {
             Some(file) => place.held_beside(file)?,
             None => place.held(&loaded)?,
@@ -207,7 +213,14 @@ pub(crate) async fn unless_interrupted<T>(called: impl Future<Output = T>, run: 
     }
 }
 
-/// Registers the tools of a toolbox over a store: audit, storage, idempotency keys, and people who are waited for.
+/// Names a run that nobody has named. A process id comes again, and a run in a store is counted by its name.
+fn new_run() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    format!("cli-{}-{:x}", std::process::id(), now.as_micros())
+}
+
+/// Registers the tools of a toolbox over a store: audit, storage, idempotency keys, the counters of runs, and people who are
+/// waited for.
 pub(crate) fn durable(
     loaded: crate::load::Loaded,
     held: crate::held::Held,
@@ -216,7 +229,11 @@ pub(crate) fn durable(
 ) -> Result<Registry, CommandError> {
     let approver = approver(&loaded.personality, store, wait);
     let configure = |builder: RegistryBuilder| {
-        builder.audit(Arc::clone(store) as _).idempotency(Arc::clone(store) as _).approver(Arc::new(approver))
+        builder
+            .audit(Arc::clone(store) as _)
+            .idempotency(Arc::clone(store) as _)
+            .approver(Arc::new(approver))
+            .runs(Arc::clone(store) as _)
     };
     loaded.registry(held, Some(Arc::clone(store)), configure)
 }

@@ -358,7 +358,7 @@ fn write(file: &Path, text: &str) -> Result<Option<PathBuf>, CommandError> {
 fn refused(error: &SandboxError, out: &mut dyn Write, json: bool) -> Result<Exit, CommandError> {
     let advice = match error.code() {
         // While it is learnt it may start whatever it can read.
-        Code::BinaryNotAllowed => Some("install it, or write its whole path"),
+        Code::BinaryNotAllowed | Code::BinaryNotFound => Some("install it, or write its whole path"),
         code => refusal::advice(code),
     };
     let hint = error.hint().or(advice);

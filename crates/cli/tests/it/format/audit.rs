@@ -65,8 +65,17 @@ A verifying key is written `NAME+ID+KEY`: the id in hexadecimal, and base64 of o
 ";
 
 /// What other tests show: a console, an MCP server, limits of long lists.
-const ELSEWHERE: &[&str] =
-    &["attempts", "connections_left_out", "touched_left_out", "principal", "action", "about", "server"];
+const ELSEWHERE: &[&str] = &[
+    "attempts",
+    "connections_left_out",
+    "touched_left_out",
+    "principal",
+    "action",
+    "about",
+    "server",
+    "surface",
+    "what",
+];
 
 const SECTIONS: &[Section] = &[
     Section {
@@ -75,7 +84,7 @@ const SECTIONS: &[Section] = &[
         rows: &[
             (
                 "kind",
-                "`approval`, `approver`, `call`, `connection`, `console`, `policy`, `server` or `settlement`",
+                "`approval`, `approver`, `call`, `connection`, `console`, `late`, `policy`, `server` or `settlement`",
             ),
             ("at_ms", "when, in milliseconds since 1970"),
             ("index", "its place in the log, from 0; added by `export` and `show`"),
@@ -91,6 +100,7 @@ const SECTIONS: &[Section] = &[
             ("session", "the session of that run"),
             ("tool", "the tool that was asked for, registered or not"),
             ("tool_digest", "the digest of the tool's definition"),
+            ("tool_description", "the description that the model saw, where there is one"),
             ("class", "the tool's class"),
             ("risk", "the tool's risk"),
             ("asker", "`model` or `code`"),
@@ -113,7 +123,7 @@ const SECTIONS: &[Section] = &[
             ),
             (
                 "raw",
-                "what the tool returned, where cleaning changed it; beside the record, and it may hold credentials",
+                "what the tool returned or failed with, where cleaning changed it; beside the record, and it may hold credentials",
             ),
             ("outputs.clean", "the hash of `result`"),
             ("outputs.raw", "the hash of `raw`"),
@@ -162,6 +172,17 @@ const SECTIONS: &[Section] = &[
             ("verdict", "`done`, `failed`, `refused` or `cut`"),
             ("code", "the code of a refusal"),
             ("message", "why, in a sentence"),
+        ],
+    },
+    Section {
+        title: "A late use",
+        about: "`kind` is `late`. Written when a tool uses a handle after its call has ended, with `call`, `run` and `tool`; at most 64 for a call. `code` is `CALL_ENDED`; it is absent where the use had begun before.",
+        rows: &[
+            (
+                "surface",
+                "`read`, `write`, `host`, `secret`, `binary`, `environment`, `storage`, or the surface whose handle was asked for",
+            ),
+            ("what", "the path, host, ref, program, variable or key"),
         ],
     },
     Section {

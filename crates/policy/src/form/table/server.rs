@@ -5,7 +5,7 @@ use super::super::word::{DURATION, PATH, SERVER_NAME, TEXT, TOOL_NAME, VARIABLE_
 use super::super::{Key, Kind, Table};
 use super::capability::{CAPABILITIES, HOSTS};
 use super::limit::LIMITS;
-use super::tool::{CLASS, CONSTRAINTS, IDEMPOTENCY, RISK};
+use super::tool::{CLASS, CONSTRAINTS, IDEMPOTENCY_OR_MODE, RISK};
 
 pub(super) static SERVER: Table = Table {
     name: "server",
@@ -126,7 +126,7 @@ static SERVER_TOOL: Table = Table {
         Key::new("risk", RISK, Means("`unknown`"), "What it could do at worst.", "\"high\""),
         Key::new(
             "idempotency",
-            Kind::Table(&IDEMPOTENCY),
+            IDEMPOTENCY_OR_MODE,
             Value("{}"),
             "Whether and by what a call is recognised when it comes again.",
             "{ mode = \"optional\" }",

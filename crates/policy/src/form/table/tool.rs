@@ -112,7 +112,7 @@ pub(super) static TOOL: Table = Table {
         Key::new("class", CLASS, Means("what the capabilities imply"), "How consequential it is; never lower than the capabilities imply.", "\"read\"")
             .also(&["safetyClass", "safety_class"]),
         Key::new("risk", RISK, Value("\"unknown\""), "What it could do at worst, for reviewers.", "\"low\""),
-        Key::new("idempotency", Kind::Table(&IDEMPOTENCY), Value("{}"), "Whether and by what a call is recognised when it comes again.", "{ mode = \"required\", key = [\"invoice\"] }"),
+        Key::new("idempotency", IDEMPOTENCY_OR_MODE, Value("{}"), "Whether and by what a call is recognised when it comes again.", "{ mode = \"required\", key = [\"invoice\"] }"),
         Key::new("constraints", Kind::Table(&CONSTRAINTS), Value("{}"), "When and how often it may run within one run.", "{ maxInvocations = 5 }"),
         Key::new("limits", Kind::Table(&LIMITS), Value("{}"), "What one call may spend.", "{ wall = \"10s\", output = \"1M\" }"),
         Key::new(
@@ -128,6 +128,14 @@ pub(super) static TOOL: Table = Table {
     ],
 };
 
+/// The table, or its mode alone.
+pub(super) const IDEMPOTENCY_OR_MODE: Kind = Kind::Either(&[IDEMPOTENCY_MODE, Kind::Table(&IDEMPOTENCY)]);
+
+const IDEMPOTENCY_MODE: Kind = Kind::Choice(&[
+    ("optional", "A key is honoured when given."),
+    ("required", "A call without a key is refused."),
+]);
+
 pub(super) static IDEMPOTENCY: Table = Table {
     name: "idempotency",
     heading: None,
@@ -137,10 +145,7 @@ pub(super) static IDEMPOTENCY: Table = Table {
     keys: &[
         Key::new(
             "mode",
-            Kind::Choice(&[
-                ("optional", "A key is honoured when given."),
-                ("required", "A call without a key is refused."),
-            ]),
+            IDEMPOTENCY_MODE,
             Means("keys are ignored"),
             "Whether a call must carry a key.",
             "\"required\"",

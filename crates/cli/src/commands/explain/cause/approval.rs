@@ -1,7 +1,9 @@
 //! People who must agree, or a route that forbids.
 
+use std::collections::BTreeSet;
+
 use ringfence::Code;
-use ringfence::policy::{Decision, Declaration, ToolName};
+use ringfence::policy::{Capabilities, Decision, Declaration, SafetyClass, ToolName};
 
 use super::super::case::Policy;
 use super::super::draft::{Edit, Owner, Setting};
@@ -26,7 +28,15 @@ pub(super) fn cause(record: &Recorded, code: Code, policy: &Policy<'_>) -> Cause
                 .to_owned(),
         );
     }
-    if approvals.decision(class, &tool) <= wanted {
+    let own = policy.loaded.declarations.iter().find(|own| own.name == tool);
+    let server = tool.as_str().split_once("__").map(|(server, _)| server);
+    let server = policy.loaded.servers.iter().find(|entry| Some(entry.name.as_str()) == server);
+    let capabilities = match (own, server) {
+        (Some(own), _) => own.capabilities.clone().unwrap_or_default(),
+        (None, Some(server)) => server.capabilities.clone(),
+        (None, None) => Capabilities::default(),
+    };
+    if approvals.decision_with(class, &capabilities, &tool) <= wanted {
         cause.notes.push("the policy of today asks nobody about it, or fewer people".to_owned());
         return cause;
     }
@@ -44,8 +54,9 @@ pub(super) fn cause(record: &Recorded, code: Code, policy: &Policy<'_>) -> Cause
         set(&["approvals", "tools", tool.as_str()]);
         also.push(format!("any call of `{tool}` {}", freed(wanted)));
     }
-    let of_class = approvals.class_decision(class);
-    if of_class > wanted {
+    let classes: BTreeSet<SafetyClass> = capabilities.implied_classes().chain([class]).collect();
+    for class in classes.into_iter().filter(|class| approvals.class_decision(*class) > wanted) {
+        let of_class = approvals.class_decision(class);
         let name = class.as_str();
         let says = match of_class == class.default_decision() && !is_written(policy, name) {
             true => format!("names no route for the class `{name}`, and without one it {}", asks(of_class)),
@@ -74,7 +85,9 @@ pub(super) fn cause(record: &Recorded, code: Code, policy: &Policy<'_>) -> Cause
             freed(wanted)
         ));
     }
-    let proof = move |policy: &Policy<'_>| policy.personality().approvals.decision(class, &tool) <= wanted;
+    let proof = move |policy: &Policy<'_>| {
+        policy.personality().approvals.decision_with(class, &capabilities, &tool) <= wanted
+    };
     cause.attempts.push(Attempt { edits, proof: Box::new(proof), also });
     cause
 }

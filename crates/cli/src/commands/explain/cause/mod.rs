@@ -55,7 +55,7 @@ pub(super) fn cause(record: &Recorded, code: Code, policy: &Policy<'_>) -> Cause
         | Code::EnvironmentNotDeclared
         | Code::HostNotAllowed
         | Code::PathNotReachable
-        | Code::SecretNotDeclared => reach::cause(record, code, policy),
+        | Code::SecretNotDeclared => reach::cause(record, policy),
         Code::ConstraintViolated => constraint::cause(record, policy),
         Code::DeadlineExceeded | Code::LimitExceeded => limit::cause(record, code, policy),
         Code::ToolNotPermitted => other::not_permitted(record, policy),

@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 
-use ringfence::Code;
 use ringfence::policy::{
     AddressClass, Host, HostPattern, HostShape, ListKind, NetworkGrant, Target, classify, is_metadata,
     is_metadata_address,
@@ -17,16 +16,10 @@ use super::{Attempt, Cause, path};
 use crate::desk::{Case, declares, permits, understood};
 
 /// Finds the lists that lack it.
-pub(super) fn cause(record: &Recorded, code: Code, policy: &Policy<'_>) -> Cause {
+pub(super) fn cause(record: &Recorded, policy: &Policy<'_>) -> Cause {
     let Some(touch) = record.refused() else {
         return Cause::instead("the record does not say what was refused, so that no line can be named");
     };
-    if code == Code::BinaryNotAllowed && record.result.error.contains("no program is named") {
-        return Cause::instead(format!(
-            "the lists permit `{}`, and this machine has no such program: install it, or correct its name",
-            touch.what
-        ));
-    }
     let (surface, what) = match touch.surface.as_str() {
         "binary" => (Surface::Binary, touch.what.clone()),
         "environment" => (Surface::Environment, touch.what.clone()),
