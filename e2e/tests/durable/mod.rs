@@ -8,7 +8,7 @@ mod crash;
 mod disk;
 mod gateway;
 mod payer;
-mod postgres;
+pub(crate) mod postgres;
 mod rival;
 mod server;
 mod stack;

@@ -41,7 +41,10 @@ async fn calls_in_doubt_come_first_and_keys_are_filtered() {
     assert!(!text.contains("class=\"settle\"") && text.contains("waits for an approver"));
     assert!(scene.login("ada").await.page("/idempotency").await.contains("class=\"settle\""));
     let running = vera.json("/api/v1/keys?state=executing").await;
-    assert_eq!(running["keys"].as_array().unwrap().iter().map(|key| &key["key"]).collect::<Vec<_>>(), ["pay-2"]);
+    assert_eq!(
+        running["keys"].as_array().unwrap().iter().map(|key| &key["key"]).collect::<Vec<_>>(),
+        ["pay-2"]
+    );
     assert_eq!(vera.get("/idempotency?state=lost").await.status, 400);
     assert!(vera.page("/idempotency?state=failed").await.contains("There is no such key"));
 }
