@@ -7,6 +7,7 @@
 mod crash;
 mod disk;
 mod gateway;
+mod keep_alive;
 mod payer;
 pub(crate) mod postgres;
 mod rival;
