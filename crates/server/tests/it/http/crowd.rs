@@ -63,9 +63,9 @@ async fn crowd(address: impl Fn(usize) -> Ipv4Addr) {
     let stranger = house.client("nobody");
     let flood = stranger.text("GET", "/healthz", "").repeat(500);
     let ask = async |after: usize| {
-        let known = time_request(house.client(ALICE), "/nothing", 404, with_token, after).await;
+        let known = time_request(&house.client(ALICE), "/nothing", 404, with_token, after).await;
         let unknown = house.client(ALICE).headers("-authorization");
-        (known, time_request(unknown, "/healthz", 200, without_token, after).await)
+        (known, time_request(&unknown, "/healthz", 200, without_token, after).await)
     };
     let (mut kept, mut times) = (Vec::new(), Vec::new());
     for place in 0..strangers {
@@ -101,7 +101,7 @@ async fn come(from: Ipv4Addr, to: SocketAddr, flood: &[u8]) -> TcpStream {
 }
 
 /// Asks on a connection of its own, and returns how long the answer took.
-async fn time_request(client: Client, path: &str, status: u16, most: Duration, after: usize) -> Duration {
+async fn time_request(client: &Client, path: &str, status: u16, most: Duration, after: usize) -> Duration {
     let begun = Instant::now();
     let reply = tokio::time::timeout(most, client.send("GET", path, "")).await;
     let reply = reply.unwrap_or_else(|_| panic!("no answer of {path} in {most:?} after {after}"));
