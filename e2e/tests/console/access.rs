@@ -1,60 +1,9 @@
-//! Everybody can use it: no serious fault that axe-core finds, everything by keyboard, light and dark, wide and narrow.
+//! Everybody can use it: everything by keyboard, and without a script.
 
-use std::fs;
+use serde_json::json;
 
-use serde_json::{Value, json};
-
-use crate::console::browser::Browser;
-use crate::console::page::{lively, pages};
-use crate::console::scene::{Scene, installed};
-
-#[test]
-fn axe_finds_no_serious_fault() {
-    let axe = fs::read_to_string(installed().join("axe/node_modules/axe-core/axe.min.js")).unwrap();
-    let (scene, token, _waiting) = lively();
-    let mut checked = 0;
-    for (size, dark) in [((1280, 900), false), ((1280, 900), true), ((390, 844), false), ((1920, 1080), true)]
-    {
-        let browser = Browser::start(size, dark);
-        browser.go(&scene.url("/login"));
-        check(&browser, &axe, "/login");
-        scene.enter(&browser, &token);
-        let is_dark = browser.run("return matchMedia('(prefers-color-scheme: dark)').matches");
-        assert_eq!(is_dark, json!(dark), "the browser shows the wrong colours");
-        for (name, path) in pages(&scene, &browser) {
-            browser.go(&scene.url(&path));
-            check(&browser, &axe, &name);
-            let fits = browser.run("return document.documentElement.scrollWidth <= window.innerWidth + 1");
-            assert_eq!(fits, json!(true), "{name} is wider than a window of {size:?}");
-            checked += 1;
-        }
-    }
-    println!("axe-core: {checked} pages without a serious fault");
-}
-
-fn check(browser: &Browser, axe: &str, name: &str) {
-    browser.run(axe);
-    let found = browser.run_until(
-        "const done = arguments[0]; axe.run(document, { resultTypes: ['violations'] }).then(r => done(r.violations), e => done(String(e)))",
-    );
-    let found = found.as_array().unwrap_or_else(|| panic!("{name}: {found}"));
-    let serious: Vec<String> = found
-        .iter()
-        .filter(|one| ["serious", "critical"].contains(&one["impact"].as_str().unwrap_or_default()))
-        .map(|one| format!("{}: {} {}", one["id"], one["help"], targets(one)))
-        .collect();
-    assert!(serious.is_empty(), "{name}:\n{}", serious.join("\n"));
-}
-
-fn targets(one: &Value) -> String {
-    let nodes = one["nodes"].as_array().unwrap();
-    nodes
-        .iter()
-        .take(4)
-        .map(|node| format!("{} {}", node["target"], node["html"]))
-        .collect::<Vec<_>>()
-        .join("; ")
-}
+use crate::console::page::lively;
+use crate::console::scene::Scene;
 
 #[test]
 fn everything_is_reached_by_keyboard() {

@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
-use crate::console::wire::send;
+use crate::console::wire::{Answer, send};
 
 /// The next number of a request.
 static NEXT: AtomicU64 = AtomicU64::new(10);
@@ -21,17 +21,22 @@ pub(crate) struct Agent {
 impl Agent {
     /// Connects and greets.
     pub(crate) fn connect(address: &str, token: &str) -> Self {
-        let mut agent = Self { address: address.to_owned(), token: token.to_owned(), session: String::new() };
-        let greeting = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "e2e", "version": "1" },
-        }});
-        let answer = agent.post(&greeting);
-        agent.session = answer.1;
+        let mut agent = Self::new(address, token);
+        agent.session = agent.post(&greeting()).1;
         agent.post(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         agent
     }
 
-    fn post(&self, message: &Value) -> (Value, String) {
+    /// Greets, and returns the status of the answer.
+    pub(crate) fn greet(address: &str, token: &str) -> u16 {
+        Self::new(address, token).send(&greeting()).status
+    }
+
+    fn new(address: &str, token: &str) -> Self {
+        Self { address: address.to_owned(), token: token.to_owned(), session: String::new() }
+    }
+
+    fn send(&self, message: &Value) -> Answer {
         let bearer = format!("Bearer {}", self.token);
         let mut headers = vec![
             ("Authorization", bearer.as_str()),
@@ -42,7 +47,11 @@ impl Agent {
             headers.push(("Mcp-Session-Id", self.session.as_str()));
             headers.push(("MCP-Protocol-Version", "2025-06-18"));
         }
-        let answer = send(&self.address, "POST", "/mcp", &headers, &message.to_string());
+        send(&self.address, "POST", "/mcp", &headers, &message.to_string())
+    }
+
+    fn post(&self, message: &Value) -> (Value, String) {
+        let answer = self.send(message);
         let session = answer.header("mcp-session-id").unwrap_or_default().to_owned();
         let is_stream = answer.header("content-type").is_some_and(|kind| kind.contains("event-stream"));
         let messages: Vec<Value> = if is_stream {
@@ -74,6 +83,12 @@ impl Agent {
         let (agent, tool, arguments) = (self.clone(), tool.to_owned(), arguments.clone());
         std::thread::spawn(move || agent.call(&tool, &arguments))
     }
+}
+
+fn greeting() -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "e2e", "version": "1" },
+    }})
 }
 
 /// The text of an answer.

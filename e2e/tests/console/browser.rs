@@ -21,11 +21,13 @@ pub(crate) struct Browser {
     driver: Child,
     address: String,
     session: String,
+    /// What a page gets to fill.
+    size: (u32, u32),
     _profile: TempDir,
 }
 
 impl Browser {
-    /// Starts a driver and a browser. `size` is that of the window.
+    /// Starts a driver and a browser. `size` is what a page gets to fill; a window is never narrower than 500 pixels, a page is.
     pub(crate) fn start(size: (u32, u32), dark: bool) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let profile = tempfile::tempdir().unwrap();
@@ -37,8 +39,13 @@ impl Browser {
             .stderr(Stdio::null())
             .spawn()
             .expect("`chromedriver` of Debian's package `chromium-driver`");
-        let mut browser =
-            Self { driver, address: format!("127.0.0.1:{port}"), session: String::new(), _profile: profile };
+        let mut browser = Self {
+            driver,
+            address: format!("127.0.0.1:{port}"),
+            session: String::new(),
+            size,
+            _profile: profile,
+        };
         browser.wait_for_driver();
         let mut arguments = vec![
             "--headless=new".to_owned(),
@@ -63,7 +70,25 @@ impl Browser {
         }}});
         let made = browser.raw("POST", "/session", &wanted);
         browser.session = made["value"]["sessionId"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
+        browser.set_height(size.1);
         browser
+    }
+
+    /// Gives the page its width and another height; a narrow one is that of a phone.
+    fn set_height(&self, height: u32) {
+        let (width, is_phone) = (self.size.0, self.size.0 < 500);
+        let params = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone });
+        self.command("Emulation.setDeviceMetricsOverride", &params);
+    }
+
+    /// Sends a command of the DevTools protocol.
+    fn command(&self, name: &str, params: &Value) -> Value {
+        self.post("/goog/cdp/execute", &json!({ "cmd": name, "params": params })).unwrap()
+    }
+
+    /// What reaches beyond the page, its card or its region, with everything unfolded. A chart may be wider than a phone.
+    pub(crate) fn overflow(&self) -> Value {
+        self.run(&OVERFLOW.replace("WIDTH", &self.size.0.to_string()))
     }
 
     fn wait_for_driver(&mut self) {
@@ -232,13 +257,10 @@ impl Browser {
     /// Makes a picture of the whole page.
     pub(crate) fn picture(&self, name: &str) {
         use std::process::Stdio;
-        let height =
-            self.run("return Math.min(document.documentElement.scrollHeight, 2400)").as_u64().unwrap();
-        let width = self.run("return window.outerWidth").as_u64().unwrap();
-        let before = self.get("/window/rect");
-        self.post("/window/rect", &json!({ "width": width, "height": height.max(600) + 20 })).unwrap();
-        let taken = self.get("/screenshot");
-        self.post("/window/rect", &before).unwrap();
+        let height = self.run("return document.documentElement.scrollHeight").as_u64().unwrap();
+        self.set_height(u32::try_from(height.clamp(600, 2400)).unwrap());
+        let taken = self.command("Page.captureScreenshot", &json!({ "format": "png" }));
+        self.set_height(self.size.1);
         let folder = pictures();
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join(format!("{name}.png"));
@@ -251,12 +273,32 @@ impl Browser {
         {
             use std::io::Write as _;
             let mut input = decoder.stdin.take().unwrap();
-            input.write_all(taken.as_str().unwrap().as_bytes()).unwrap();
+            input.write_all(taken["data"].as_str().unwrap().as_bytes()).unwrap();
         }
         assert!(decoder.wait().unwrap().success());
         assert!(fs::metadata(&path).unwrap().len() > 1000, "{}", path.display());
     }
 }
+
+/// Lists what is too wide.
+const OVERFLOW: &str = r"
+const found = [], width = WIDTH, root = document.documentElement;
+if (window.innerWidth !== width) found.push(`the window is ${window.innerWidth} wide`);
+document.querySelectorAll('details').forEach(own => own.open = true);
+if (root.scrollWidth > width) found.push(`the page is ${root.scrollWidth} wide`);
+const name = own => own.outerHTML.slice(0, 90);
+for (const own of document.querySelectorAll('body *')) {
+  const box = own.getBoundingClientRect();
+  if (!box.width || own.closest('.unseen, .skip, pre, dialog:not([open]), .wide > svg')) continue;
+  if (box.right > width + 1 || box.left < -1) found.push(`beyond the page: ${name(own)}`);
+  const card = own.closest('.card');
+  if (card && box.right > card.getBoundingClientRect().right + 1) found.push(`beyond its card: ${name(own)}`);
+}
+for (const own of document.querySelectorAll('.wide, .top nav ul')) {
+  if (own.scrollWidth > own.clientWidth + 1 && !(width < 500 && own.querySelector(':scope > svg'))) found.push(`scrolls: ${name(own)}`);
+}
+return found.slice(0, 8);
+";
 
 /// Where pictures go.
 fn pictures() -> PathBuf {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ringfence::{AuditEntry, AuditSink as _, Call, Clock, MemoryAudit, Registry, Run, tool};
-use ringfence_store::SqliteStore;
+use ringfence::{AuditEntry, AuditSink, Call, Clock, MemoryAudit, Registry, Run, tool};
+use ringfence_store::{PostgresStore, SqliteStore};
 use serde_json::{Value, json};
 
 /// How many calls there are.
@@ -36,13 +36,19 @@ impl Clock for SetClock {
     }
 }
 
-/// Fills a store.
-pub(crate) fn fill(path: &Path) {
+/// Fills a store: a file, or a database of PostgreSQL by its URL.
+pub(crate) fn fill(store: &str) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(write(path));
+    runtime.block_on(async {
+        if store.starts_with("postgres") {
+            write(&PostgresStore::connect(store).await.unwrap()).await;
+        } else {
+            write(&SqliteStore::open(Path::new(store)).unwrap()).await;
+        }
+    });
 }
 
-async fn write(path: &Path) {
+async fn write(store: &dyn AuditSink) {
     let (audit, clock) = (Arc::new(MemoryAudit::default()), Arc::new(SetClock::default()));
     let registry = Registry::builder()
         .audit(Arc::clone(&audit) as _)
@@ -61,7 +67,6 @@ async fn write(path: &Path) {
         });
         registry.register(made.unwrap()).unwrap();
     }
-    let store = SqliteStore::open(path).unwrap();
     let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
     let begin = now - SPAN - 60_000;
     let yesterday = (SPAN - 30 * 60 * 60 * 1000) * CALLS / SPAN / RUN;

@@ -46,6 +46,7 @@ approvals = { expires = "30m", tools = { wire = "dual" } }
 
 [gateway]
 listen = "127.0.0.1:0"
+SETTINGS
 
 [console]
 listen = "127.0.0.1:0"
@@ -85,6 +86,16 @@ output = { type = "string" }
 capabilities = { fs_reach = { write = ["${workspace}/ledger"] }, process = { allowedBinaries = ["sh"] } }
 
 [[tool]]
+name = "file_away"
+description = "File something under its number, once"
+class = "write"
+idempotency = { mode = "required", key = ["number"] }
+command = ["sh", "-c", "echo \"filed $1\" >> ${workspace}/ledger/paid && echo filed $1", "sh", "{number}"]
+input = { type = "object", properties = { number = { type = "integer" } }, required = ["number"] }
+output = { type = "string" }
+capabilities = { fs_reach = { write = ["${workspace}/ledger"] }, process = { allowedBinaries = ["sh"] } }
+
+[[tool]]
 name = "call_home"
 description = "Reach the office"
 command = ["python3", "-c", "import socket\ntry: socket.create_connection((\"evil.example.net\", 443), 5)\nexcept OSError as error: print(error)"]
@@ -98,9 +109,20 @@ command = ["python3", "CLERK", "DESCRIPTION"]
 capabilities = { fs_reach = { read = ["CLERK", "DESCRIPTION"] } }
 "#;
 
+/// What differs from the usual scene.
+#[derive(Default)]
+pub(crate) struct Setting<'a> {
+    /// The URL of a database in place of a file.
+    pub(crate) database: Option<String>,
+    /// Further lines of `[gateway]`.
+    pub(crate) gateway: &'a str,
+}
+
 /// A folder, a gateway that runs in it, and its console.
 pub(crate) struct Scene {
     folder: TempDir,
+    /// The store: a file or a URL.
+    store: String,
     gateway: Mutex<Option<Child>>,
     /// Where agents connect, as `host:port`.
     pub(crate) agents: String,
@@ -117,7 +139,12 @@ impl Scene {
     }
 
     /// The same on a store that was prepared.
-    pub(crate) fn start_on(prepare: impl FnOnce(&Path)) -> Self {
+    pub(crate) fn start_on(prepare: impl FnOnce(&str)) -> Self {
+        Self::start_with(Setting::default(), prepare)
+    }
+
+    /// The same with another setting.
+    pub(crate) fn start_with(setting: Setting<'_>, prepare: impl FnOnce(&str)) -> Self {
         let base = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
         // Not in `/tmp`, of which a sandbox has one of its own.
         let folder =
@@ -125,8 +152,10 @@ impl Scene {
         for part in ["workspace/ledger", "home", "policy"] {
             fs::create_dir_all(folder.path().join(part)).unwrap();
         }
+        let file = folder.path().join("ringfence.db").to_str().unwrap().to_owned();
         let mut scene = Self {
             folder,
+            store: setting.database.unwrap_or(file),
             gateway: Mutex::new(None),
             agents: String::new(),
             console: String::new(),
@@ -142,11 +171,12 @@ impl Scene {
         let policy = POLICY
             .replace("TRUST", trust.trim())
             .replace("DIGEST", &digest)
+            .replace("SETTINGS", setting.gateway)
             .replace("CLERK", &clerk)
             .replace("DESCRIPTION", scene.description().to_str().unwrap());
         fs::write(scene.policy(), policy).unwrap();
-        prepare(&scene.store());
-        let mut command = scene.command(&["gateway", "--store", scene.store().to_str().unwrap()]);
+        prepare(&scene.store);
+        let mut command = scene.command(&["gateway", "--store", &scene.store]);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = child.stderr.take().unwrap();
         scene.gateway = Mutex::new(Some(child));
@@ -178,8 +208,9 @@ impl Scene {
         self.folder.path().join("policy/ringfence.toml")
     }
 
-    fn store(&self) -> PathBuf {
-        self.folder.path().join("ringfence.db")
+    /// The store: a file or a URL.
+    pub(crate) fn store(&self) -> &str {
+        &self.store
     }
 
     fn description(&self) -> PathBuf {
@@ -219,17 +250,27 @@ impl Scene {
 
     /// Adds somebody, and returns their token.
     pub(crate) fn person(&self, name: &str, role: &str) -> String {
-        let store = self.store();
-        let arguments = ["approver", "--store", store.to_str().unwrap(), "add", name, "--role", role];
+        let arguments = ["approver", "--store", &self.store, "add", name, "--role", role];
         self.ringfence(&arguments).trim().to_owned()
     }
 
     /// Runs a command on the store.
     pub(crate) fn on_store(&self, command: &str, arguments: &[&str]) -> String {
-        let store = self.store();
-        let all: Vec<&str> =
-            [command, "--store", store.to_str().unwrap()].iter().chain(arguments).copied().collect();
+        let all: Vec<&str> = [command, "--store", &self.store].iter().chain(arguments).copied().collect();
         self.ringfence(&all)
+    }
+
+    /// What a command on the store says beside what it prints.
+    pub(crate) fn notes_on_store(&self, command: &str, arguments: &[&str]) -> String {
+        let all: Vec<&str> = [command, "--store", &self.store].iter().chain(arguments).copied().collect();
+        let output = self.command(&all).output().unwrap();
+        assert!(output.status.success(), "{all:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// Greets the gateway as the agent, and returns the status of the answer.
+    pub(crate) fn greet(&self) -> u16 {
+        Agent::greet(&self.agents, AGENT)
     }
 
     /// The agent.
@@ -255,6 +296,15 @@ impl Scene {
         browser.fill("#token", token);
         browser.click("button[type=submit]");
         browser.until("location.pathname !== '/login'");
+    }
+
+    /// Ends the gateway, and with it every call that waits.
+    pub(crate) fn stop(&self) {
+        let gateway = self.gateway.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        if let Some(mut gateway) = gateway {
+            let _gone = gateway.kill();
+            let _reaped = gateway.wait();
+        }
     }
 
     /// Logs somebody in without a browser, and returns their cookie.
@@ -290,11 +340,6 @@ fn file_of(text: &str) -> Stdio {
 
 impl Drop for Scene {
     fn drop(&mut self) {
-        if let Some(mut gateway) =
-            self.gateway.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
-        {
-            let _gone = gateway.kill();
-            let _reaped = gateway.wait();
-        }
+        self.stop();
     }
 }

@@ -7,8 +7,9 @@
 mod crash;
 mod disk;
 mod gateway;
+mod keep_alive;
 mod payer;
-mod postgres;
+pub(crate) mod postgres;
 mod rival;
 mod server;
 mod stack;

@@ -1,13 +1,25 @@
 //! The gateway as a command: how much of its threads' stacks calls use, on both kinds of store.
+//!
+//! `RINGFENCE_BIN` names another build of the command, and `RINGFENCE_TEST_CALLS` another number of calls:
+//!
+//! ```sh
+//! cargo build --release -p ringfence-cli
+//! RINGFENCE_BIN=$PWD/target/release/ringfence RINGFENCE_TEST_CALLS=200000 \
+//!     script/with postgres -- cargo test -p ringfence-e2e --test e2e durable::stack -- --nocapture
+//! ```
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use ringfence_e2e::Tier;
+
+use crate::durable::keep_alive::KeepAlive;
 use crate::durable::postgres;
 
 const POLICY: &str = r#"
@@ -33,6 +45,11 @@ input = { type = "object", properties = { word = { type = "string" } }, required
 output = { type = "string" }
 capabilities = { process = { allowedBinaries = ["echo"] } }
 "#;
+
+/// How many agents call at once. Each may send a hundred messages in a second.
+const AGENTS: usize = 8;
+/// Of how many calls one runs a program; the others are refused before that.
+const RUNS: u64 = 8;
 
 const BEGIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
 const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}"#;
@@ -76,18 +93,8 @@ impl Drop for Gateway {
 
 impl Gateway {
     fn start(folder: &Path, store: &str) -> Self {
-        fs::write(folder.join("ringfence.toml"), POLICY).unwrap();
         let mut child = Command::new(ringfence_e2e::ringfence())
-            .args([
-                "serve",
-                "--listen",
-                "127.0.0.1:0",
-                "--anonymous",
-                "--console",
-                "127.0.0.1:0",
-                "--store",
-                store,
-            ])
+            .args(["serve", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--store", store])
             .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -116,18 +123,42 @@ impl Gateway {
         gateway
     }
 
-    /// Posts a message; returns head and body of the answer.
-    fn post(&self, message: &str, session: Option<&str>) -> String {
-        let mut curl = Command::new("curl");
-        curl.args(["-sS", "-i", "-m", "60", "-H", "content-type: application/json"])
-            .args(["-H", "accept: application/json, text/event-stream", "-d", message])
-            .arg(&self.url);
-        if let Some(session) = session {
-            curl.args(["-H", &format!("mcp-session-id: {session}")]);
-        }
-        let output = curl.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
+    /// Opens a session of an agent.
+    fn join(&self, agent: usize) -> KeepAlive {
+        let address = self.url.strip_prefix("http://").unwrap().split('/').next().unwrap();
+        let mut connection = KeepAlive::connect(address, &token(agent));
+        let begun = connection.post(BEGIN);
+        let session = begun.session.unwrap_or_else(|| panic!("no session: {}", begun.body));
+        connection.join(&session);
+        assert!(connection.post(LIST).body.contains("\"say\""));
+        connection
+    }
+
+    /// Has all agents make so many calls.
+    fn call(&self, calls: u64) {
+        let made = AtomicU64::new(0);
+        thread::scope(|scope| {
+            for agent in 0..AGENTS {
+                let made = &made;
+                scope.spawn(move || {
+                    let mut connection = self.join(agent);
+                    loop {
+                        let number = made.fetch_add(1, Ordering::Relaxed);
+                        if number >= calls {
+                            return;
+                        }
+                        let (message, expected) =
+                            if number % RUNS == 0 { (CALL, "hello") } else { (WRONG, "INPUT_INVALID") };
+                        let mut answer = connection.post(message);
+                        while answer.status == 429 {
+                            thread::sleep(Duration::from_millis(20));
+                            answer = connection.post(message);
+                        }
+                        assert!(answer.body.contains(expected), "{answer:?}");
+                    }
+                });
+            }
+        });
     }
 
     /// Asks the console with a token; returns the answer.
@@ -143,9 +174,9 @@ impl Gateway {
     }
 
     /// Has a payment made that a person approves, changes their mind about, and approves again.
-    fn pay(&self, token: &str, session: &str) {
+    fn pay(&self, token: &str) {
         thread::scope(|scope| {
-            let paid = scope.spawn(|| self.post(PAY, Some(session)));
+            let paid = scope.spawn(|| self.join(0).post(PAY).body);
             let id = loop {
                 let open = self.ask(token, "/api/v1/approvals?state=open", None);
                 let open: serde_json::Value = serde_json::from_str(&open).unwrap();
@@ -214,8 +245,31 @@ impl Gateway {
     }
 }
 
+/// The token of an agent.
+fn token(agent: usize) -> String {
+    format!("rf_stack-test-token-of-agent-{agent}-0123456789")
+}
+
+/// The policy with its agents.
+fn policy() -> String {
+    (0..AGENTS).fold(POLICY.to_owned(), |policy, agent| {
+        let mut program =
+            Command::new("sha256sum").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        program.stdin.take().unwrap().write_all(token(agent).as_bytes()).unwrap();
+        let output = String::from_utf8(program.wait_with_output().unwrap().stdout).unwrap();
+        let digest = output.split(' ').next().unwrap();
+        format!("{policy}\n[[agent]]\nname = \"agent-{agent}\"\ntoken = \"sha256:{digest}\"\n")
+    })
+}
+
+/// How many calls are made.
+fn calls() -> u64 {
+    let usual = Tier::current().pick(80, 320, 200_000);
+    std::env::var("RINGFENCE_TEST_CALLS").map_or(usual, |text| text.parse().unwrap())
+}
+
 fn check(store: &str, folder: &Path, name: &str) {
-    fs::write(folder.join("ringfence.toml"), POLICY).unwrap();
+    fs::write(folder.join("ringfence.toml"), policy()).unwrap();
     let hired = Command::new(ringfence_e2e::ringfence())
         .args(["approver", "add", "ada", "--role", "admin", "--store", store])
         .current_dir(folder)
@@ -224,16 +278,10 @@ fn check(store: &str, folder: &Path, name: &str) {
     let hired = String::from_utf8_lossy(&hired.stdout).into_owned();
     let token = hired.lines().next().unwrap_or_else(|| panic!("{name}: nobody was added")).trim();
     let gateway = Gateway::start(folder, store);
-    let begun = gateway.post(BEGIN, None);
-    let session = begun.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
-    let session = session.unwrap_or_else(|| panic!("{name}: {begun}"));
-    assert!(gateway.post(LIST, Some(session)).contains("\"say\""), "{name}");
-    for _ in 0..20 {
-        let answer = gateway.post(CALL, Some(session));
-        assert!(answer.contains("hello"), "{name}: {answer}");
-        assert!(gateway.post(WRONG, Some(session)).contains("INPUT_INVALID"), "{name}");
-    }
-    gateway.pay(token, session);
+    let (calls, begun) = (calls(), Instant::now());
+    gateway.call(calls);
+    println!("{name}: {calls} calls in {:.1?}", begun.elapsed());
+    gateway.pay(token);
     gateway.visit(token);
     let (stack, most) = gateway.stacks();
     assert!(most > 0, "{name}: no stack was found");

@@ -270,7 +270,12 @@ async fn the_api_serves_the_same() {
     let listed = ada.json("/api/v1/approvals?state=open&tool=pay&run=run-1&most=1").await;
     assert_eq!(listed["requests"][0]["id"], filed.id);
     assert_eq!(listed["requests"][0]["arguments"], json!({ "amount": 5 }));
-    assert_eq!(ada.json("/api/v1/approvals").await["requests"].as_array().unwrap().len(), 2);
+    assert_eq!(listed["more"], json!(false), "another tool's request does not count");
+    let cut = ada.json("/api/v1/approvals?most=1").await;
+    assert_eq!((cut["requests"].as_array().unwrap().len(), &cut["more"]), (1, &json!(true)));
+    assert_eq!(cut["requests"][0]["tool"], "other", "the newest is listed");
+    let whole = ada.json("/api/v1/approvals?most=2").await;
+    assert_eq!((whole["requests"].as_array().unwrap().len(), &whole["more"]), (2, &json!(false)));
     assert_eq!(ada.json("/api/v1/approvals?state=denied").await["requests"], json!([]));
     assert_eq!(ada.get("/api/v1/approvals?state=mad").await.status, 400);
     let one = ada.json(&format!("/api/v1/approvals/{}", filed.id)).await;

@@ -41,9 +41,31 @@ async fn calls_in_doubt_come_first_and_keys_are_filtered() {
     assert!(!text.contains("class=\"settle\"") && text.contains("waits for an approver"));
     assert!(scene.login("ada").await.page("/idempotency").await.contains("class=\"settle\""));
     let running = vera.json("/api/v1/keys?state=executing").await;
-    assert_eq!(running.as_array().unwrap().iter().map(|key| &key["key"]).collect::<Vec<_>>(), ["pay-2"]);
+    assert_eq!(
+        running["keys"].as_array().unwrap().iter().map(|key| &key["key"]).collect::<Vec<_>>(),
+        ["pay-2"]
+    );
     assert_eq!(vera.get("/idempotency?state=lost").await.status, 400);
     assert!(vera.page("/idempotency?state=failed").await.contains("There is no such key"));
+}
+
+#[tokio::test]
+async fn a_cut_list_of_keys_says_so() {
+    let scene = Scene::new().await;
+    let vera = scene.login("vera").await;
+    for number in 0..200 {
+        scene.keys.claim(&claim("bank/pay", &format!("pay-{number:03}"), "{}")).await.unwrap();
+    }
+    let whole = vera.json("/api/v1/keys").await;
+    assert_eq!((whole["keys"].as_array().unwrap().len(), &whole["more"]), (200, &json!(false)));
+    assert!(!vera.page("/idempotency").await.contains("older ones are not listed"));
+    doubt(&scene, &claim("bank/pay", "pay-200", "{}")).await;
+    let cut = vera.json("/api/v1/keys").await;
+    assert_eq!((cut["keys"].as_array().unwrap().len(), &cut["more"]), (200, &json!(true)));
+    let page = vera.page("/idempotency").await;
+    assert!(page.contains("older ones are not listed"), "{page}");
+    assert!(!page.contains("there are older calls in doubt"), "{page}");
+    assert_eq!(vera.json("/api/v1/keys?state=unknown").await["more"], json!(false));
 }
 
 #[tokio::test]

@@ -74,6 +74,8 @@ pub(crate) struct RequestList {
     requests: Vec<Request>,
     /// Those whose rows were damaged or forged: nobody can decide about them.
     damaged: Vec<Damaged>,
+    /// Whether there are older requests that are not listed.
+    more: bool,
 }
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
@@ -101,16 +103,23 @@ async fn list(
         found.ok_or_else(|| Fault::input(format!("there is no state `{text}`")))
     });
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let most = query.most.unwrap_or(USUAL).clamp(1, MOST);
     let filter = RequestFilter {
         state: state.transpose()?,
         run: given(query.run),
         tool: given(query.tool),
-        most: query.most.unwrap_or(USUAL).clamp(1, MOST),
+        // One more than is listed says whether the list is cut.
+        most: most + 1,
     };
-    let found = front.store.approvals.list_requests(&filter).await?;
+    let mut found = front.store.approvals.list_requests(&filter).await?;
+    let more = found.requests.len() + found.damaged.len() > most;
+    if more && found.requests.pop().is_none() {
+        found.damaged.pop();
+    }
     Ok(Json(RequestList {
         requests: found.requests.iter().map(Request::of).collect(),
         damaged: found.damaged.iter().map(Damaged::of).collect(),
+        more,
     }))
 }
 

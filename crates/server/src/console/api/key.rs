@@ -8,14 +8,14 @@ use ringfence::Role;
 use super::super::act;
 use super::super::fault::Fault;
 use super::super::front::{Caller, Front};
-use super::super::view::{Done, Key, KeyQuery, SettlementSent};
+use super::super::view::{Done, KeyList, KeyQuery, SettlementSent};
 use super::{Endpoint, Json, Sent, Wanted};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get("/api/v1/keys", "List idempotency keys, newest first", Role::Viewer)
             .wants::<KeyQuery>()
-            .answers::<Vec<Key>, _, _>(list),
+            .answers::<KeyList, _, _>(list),
         Endpoint::post("/api/v1/keys/settlement", "Say what became of a call in doubt", Role::Approver)
             .takes::<SettlementSent>()
             .answers::<Done, _, _>(settle),
@@ -25,9 +25,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 async fn list(
     State(front): State<Arc<Front>>,
     Wanted(query): Wanted<KeyQuery>,
-) -> Result<Json<Vec<Key>>, Fault> {
-    let keys = front.store.keys.keys(&query.filter()?).await?;
-    Ok(Json(keys.into_iter().map(Key::from).collect()))
+) -> Result<Json<KeyList>, Fault> {
+    Ok(Json(KeyList::read(&front, query.filter()?).await?))
 }
 
 async fn settle(

@@ -15,11 +15,8 @@ use super::super::enter::Reply;
 use super::super::fault::Fault;
 use super::super::front::{Caller, Front};
 use super::super::sent::Sent;
-use super::super::view::{Key, KeyQuery, SettlementSent, time};
+use super::super::view::{KeyList, KeyQuery, SettlementSent, time};
 use super::{Frame, html};
-
-/// How many keys in doubt are shown.
-const MOST: usize = 200;
 
 /// Where this page is.
 pub(super) fn routes() -> Router<Arc<Front>> {
@@ -30,8 +27,8 @@ pub(super) fn routes() -> Router<Arc<Front>> {
 #[template(path = "idempotency.html")]
 struct Page {
     frame: Frame,
-    doubts: Vec<Key>,
-    keys: Vec<Key>,
+    doubts: KeyList,
+    list: KeyList,
     query: KeyQuery,
     /// Whether whoever looks may settle.
     settles: bool,
@@ -48,12 +45,12 @@ async fn show(
     caller: Caller,
     Wanted(query): Wanted<KeyQuery>,
 ) -> Result<Reply, Fault> {
-    let doubt = KeyFilter { state: Some(KeyState::Unknown), key: None, most: MOST };
-    let doubts = front.store.keys.keys(&doubt).await?.into_iter().map(Key::from).collect();
-    let keys = front.store.keys.keys(&query.filter()?).await?.into_iter().map(Key::from).collect();
+    let doubt = KeyFilter { state: Some(KeyState::Unknown), ..KeyFilter::default() };
+    let doubts = KeyList::read(&front, doubt).await?;
+    let list = KeyList::read(&front, query.filter()?).await?;
     let frame = Frame::new(&front, &caller, "Idempotency", "/idempotency").await;
     let settles = caller.at_least(Role::Approver).is_ok();
-    html(&Page { frame, doubts, keys, query, settles })
+    html(&Page { frame, doubts, list, query, settles })
 }
 
 async fn settle(State(front): State<Arc<Front>>, sent: Sent<SettlementSent>) -> Result<Reply, Fault> {

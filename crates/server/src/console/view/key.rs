@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::super::enter::encode;
 use super::super::fault::Fault;
+use super::super::front::Front;
 use super::json;
 
-/// How many keys are listed where nobody says.
-const MOST: usize = 200;
+/// How many keys are listed.
+const MAX_KEYS: usize = 200;
 
 /// A key that was used.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -47,6 +48,26 @@ impl From<KeyEntry> for Key {
     }
 }
 
+/// Idempotency keys.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub(crate) struct KeyList {
+    /// The keys, newest first; at most 200.
+    pub(crate) keys: Vec<Key>,
+    /// Whether there are older keys that are not listed.
+    pub(crate) more: bool,
+}
+
+impl KeyList {
+    /// Reads the keys that fit.
+    pub(crate) async fn read(front: &Front, mut filter: KeyFilter) -> Result<Self, Fault> {
+        // One more than is listed says whether the list is cut.
+        filter.most = MAX_KEYS + 1;
+        let found = front.store.keys.keys(&filter).await?;
+        let more = found.len() > MAX_KEYS;
+        Ok(Self { keys: found.into_iter().take(MAX_KEYS).map(Key::from).collect(), more })
+    }
+}
+
 impl Key {
     /// Returns the arguments over several lines, with everything visible.
     pub(crate) fn shown(&self) -> String {
@@ -78,7 +99,7 @@ impl KeyQuery {
             Some(text) => Some(state(&text)?),
             None => None,
         };
-        Ok(KeyFilter { state, key: given(&self.key), most: MOST })
+        Ok(KeyFilter { state, key: given(&self.key), most: MAX_KEYS })
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) use diff::{DiffLine, diff};
 pub(crate) use fold::{Piece, fold};
 pub(crate) use health::{Health, Latency, Queues};
 pub(crate) use json::visible;
-pub(crate) use key::{Found, Key, KeyQuery, SettlementSent};
+pub(crate) use key::{Found, KeyList, KeyQuery, SettlementSent};
 pub(crate) use mark::Segment;
 pub(crate) use metrics::metrics;
 pub(crate) use person::{Person, PersonQuery, RevocationSent, people};

@@ -8,16 +8,27 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpSocket, TcpStream};
 
+use super::client::Client;
 use super::house::{ALICE, House};
 use crate::it::wait::PATIENCE;
 
-/// How many strangers come, and how long an honest client with a token waits at most.
+/// How many strangers come, and how long honest clients wait at most.
+struct Scale {
+    strangers: usize,
+    with_token: Duration,
+    without_token: Duration,
+}
+
 #[expect(clippy::disallowed_methods, reason = "a test is told how much of it to run")]
-fn scale() -> (usize, Duration) {
+fn scale() -> Scale {
     match std::env::var("RINGFENCE_TEST_TIER").as_deref() {
-        Ok("all") => (2048, Duration::from_secs(2)),
+        Ok("all") => Scale {
+            strangers: 2048,
+            with_token: Duration::from_secs(2),
+            without_token: Duration::from_secs(10),
+        },
         // A machine that builds and tests everything at once answers late, and that is nobody's fault.
-        _ => (192, PATIENCE),
+        _ => Scale { strangers: 192, with_token: PATIENCE, without_token: PATIENCE },
     }
 }
 
@@ -35,10 +46,10 @@ async fn a_crowd_of_many_addresses_keeps_nobody_out() {
     .await;
 }
 
-/// Fills the edge twice over, and asks with a token all the while.
+/// Fills the edge twice over, and asks with a token and without one all the while.
 async fn crowd(address: impl Fn(usize) -> Ipv4Addr) {
     const HOUR: Duration = Duration::from_hours(1);
-    let (strangers, most) = scale();
+    let Scale { strangers, with_token, without_token } = scale();
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
     // Nobody is let go because of the time: only the places count.
@@ -51,19 +62,28 @@ async fn crowd(address: impl Fn(usize) -> Ipv4Addr) {
     let house = House::with(limits).await;
     let stranger = house.client("nobody");
     let flood = stranger.text("GET", "/healthz", "").repeat(500);
-    let (mut kept, mut slowest) = (Vec::new(), Duration::ZERO);
+    let ask = async |after: usize| {
+        let known = time_request(&house.client(ALICE), "/nothing", 404, with_token, after).await;
+        let unknown = house.client(ALICE).headers("-authorization");
+        (known, time_request(&unknown, "/healthz", 200, without_token, after).await)
+    };
+    let (mut kept, mut times) = (Vec::new(), Vec::new());
     for place in 0..strangers {
         kept.push(come(address(place), house.address, flood.as_bytes()).await);
         if place % 32 == 31 {
-            slowest = slowest.max(ask(&house, most, place).await);
+            times.push(ask(place).await);
         }
     }
     // And while all of them stay.
     for _ in 0..8 {
-        slowest = slowest.max(ask(&house, most, strangers).await);
+        times.push(ask(strangers).await);
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    println!("{strangers} strangers; the slowest answer took {slowest:?}");
+    let known = times.iter().map(|times| times.0).max();
+    let unknown = times.iter().map(|times| times.1).max();
+    println!(
+        "{strangers} strangers; the slowest answer took {known:?} with a token, {unknown:?} without one"
+    );
     drop(kept);
     house.stop().await;
 }
@@ -80,10 +100,11 @@ async fn come(from: Ipv4Addr, to: SocketAddr, flood: &[u8]) -> TcpStream {
     stream
 }
 
-/// Asks as an agent with a token would, and returns how long that took.
-async fn ask(house: &House, most: Duration, after: usize) -> Duration {
+/// Asks on a connection of its own, and returns how long the answer took.
+async fn time_request(client: &Client, path: &str, status: u16, most: Duration, after: usize) -> Duration {
     let begun = Instant::now();
-    let reply = tokio::time::timeout(most, house.client(ALICE).send("GET", "/nothing", "")).await;
-    assert_eq!(reply.unwrap_or_else(|_| panic!("no answer after {after}")).status, 404, "after {after}");
+    let reply = tokio::time::timeout(most, client.send("GET", path, "")).await;
+    let reply = reply.unwrap_or_else(|_| panic!("no answer of {path} in {most:?} after {after}"));
+    assert_eq!(reply.status, status, "{path} after {after}");
     begun.elapsed()
 }
