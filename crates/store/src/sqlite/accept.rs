@@ -154,7 +154,7 @@ fn accept(path: &Path, gap: &StoreGap, by: &str, reason: &str) -> Result<(), Sql
     turn.record(&AuditEntry::Console(&step))?;
     let end = turn.end()?;
     let history = go_on(&transaction, old.as_ref(), path)?;
-    history.keep(&transaction).map_err(failed)?;
+    history.keep(&transaction, end.frontier.as_ref()).map_err(failed)?;
     total::check(&transaction, path)?;
     transaction.commit().map_err(failed)?;
     schema::close_on_end(&connection).map_err(failed)?;

@@ -38,6 +38,9 @@ impl Database for SqliteStore {
     fn sign<'a>(&'a self, key: &'a SignerKey, origin: &'a str) -> Answer<'a, Note> {
         async move {
             let frontier = self.transact(0, |turn| turn.frontier()).await?;
+            let trusted = TrustedLog::new(origin, [key.verifier().clone()]).map_err(SqliteError::from)?;
+            let signed = frontier.clone();
+            self.blocking(move |store| store.check_signed(&trusted, &signed)).await?;
             let note = Checkpoint::new(origin, &frontier).and_then(|checkpoint| checkpoint.sign(key));
             let note = note.map_err(SqliteError::from)?;
             self.transact(0, log::keeping_checkpoint(frontier.size(), &note)).await?;

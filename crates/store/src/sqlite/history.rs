@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use ringfence::audit::Hash;
+use ringfence::audit::{Frontier, Hash};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::digest::{RowDigest, damaged};
@@ -50,14 +50,14 @@ impl History {
         Self { store: self.store, sequence, chain: Hash::of(&bytes) }
     }
 
-    /// Keeps it, and returns the last fence that was handed out.
-    pub(super) fn keep(&self, connection: &Connection) -> rusqlite::Result<u64> {
+    /// Keeps it, and where the log stands if that has changed, and returns the last fence that was handed out.
+    pub(super) fn keep(&self, connection: &Connection, log: Option<&Frontier>) -> rusqlite::Result<u64> {
         let mut update = connection.prepare_cached(
-            "UPDATE frontier SET store = ?1, sequence = ?2, chain = ?3, digest = ?4
+            "UPDATE frontier SET store = ?1, sequence = ?2, chain = ?3, digest = ?4, bytes = ifnull(?5, bytes)
              RETURNING ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'idempotency'), 0)",
         )?;
         let digest = self.digest().finish();
-        let row = (self.store, self.sequence, self.chain.as_bytes(), digest);
+        let row = (self.store, self.sequence, self.chain.as_bytes(), digest, log.map(Frontier::to_bytes));
         let fence = update.query_row(row, |row| row.get(0)).optional()?;
         fence.ok_or_else(|| damaged(DAMAGED))
     }

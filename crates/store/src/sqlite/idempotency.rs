@@ -13,7 +13,7 @@ use ringfence::{
     AuditEntry, Claim, Fence, IdempotencyStore, KeyClaim, KeyEntry, KeyFilter, KeyFinding, KeyName, KeyState,
     Settled, Settlement, StoreError,
 };
-use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter, types::Value};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row, params_from_iter, types::Value};
 
 use super::SqliteStore;
 use super::digest::{RowDigest, damaged};
@@ -103,6 +103,21 @@ impl KeyRow {
         let others: u64 =
             connection.prepare_cached(sql)?.query_row((&name.scope, &name.key), |row| row.get(0))?;
         if others == 0 { Ok(None) } else { Err(damaged(LOST)) }
+    }
+
+    /// Looks for a key by the index that does not keep keys unique. Whoever adds it where there is none asks the other
+    /// index too: SQLite refuses a second row.
+    fn find_to_claim(connection: &Connection, name: &KeyName) -> rusqlite::Result<Option<Self>> {
+        let sql = format!(
+            "SELECT {} FROM idempotency INDEXED BY idempotency_key WHERE key = ?2 AND scope = ?1",
+            Self::COLUMNS
+        );
+        let found =
+            connection.prepare_cached(&sql)?.query_row((&name.scope, &name.key), Self::read).optional()?;
+        match found {
+            Some(found) if found.name != *name => Err(damaged(LOST)),
+            found => Ok(found),
+        }
     }
 
     /// Says whether nobody is answered with it any more.
@@ -237,7 +252,7 @@ fn grant(
     instance: &str,
 ) -> Result<Result<Claim, StoreError>, SqliteError> {
     let now = turn.now();
-    let held = turn.sql(|transaction| KeyRow::find(transaction, &claim.name))?;
+    let held = turn.sql(|transaction| KeyRow::find_to_claim(transaction, &claim.name))?;
     if let Some(held) = &held {
         match held.found(&claim.digest, now, |instance| turn.lives(instance)) {
             Err(error) => return Ok(Err(error.into())),
@@ -249,6 +264,7 @@ fn grant(
             Ok(None) => {}
         }
     }
+    let fence = turn.next_fence(|transaction| next_fence(transaction))?;
     turn.sql(|transaction| {
         if let Some(held) = held {
             transaction
@@ -257,7 +273,7 @@ fn grant(
         }
         let KeyClaim { name, digest, arguments, run, owner } = claim;
         let row = KeyRow {
-            fence: next_fence(transaction)?,
+            fence,
             name: name.clone(),
             digest: digest.clone(),
             arguments: arguments.clone(),
@@ -274,7 +290,7 @@ fn grant(
                  (fence, scope, key, digest, arguments, run, owner, instance, claimed_us, state, row_digest)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?;
-        insert.execute((
+        let inserted = insert.execute((
             row.fence.0,
             &name.scope,
             &name.key,
@@ -286,8 +302,12 @@ fn grant(
             row.claimed,
             &row.state,
             row.row_digest().finish(),
-        ))?;
-        Ok(Ok(Claim::Granted(row.fence)))
+        ));
+        match inserted.map_err(|error| (error.sqlite_error_code(), error)) {
+            Ok(_) => Ok(Ok(Claim::Granted(row.fence))),
+            Err((Some(ErrorCode::ConstraintViolation), _)) => Err(damaged(LOST)),
+            Err((_, error)) => Err(error),
+        }
     })
 }
 

@@ -78,12 +78,6 @@ pub(super) fn append(
     Ok(())
 }
 
-/// Keeps where the log stands.
-pub(super) fn keep_frontier(transaction: &Transaction<'_>, frontier: &Frontier) -> rusqlite::Result<()> {
-    let mut update = transaction.prepare_cached("UPDATE frontier SET bytes = ?1")?;
-    update.execute([frontier.to_bytes()]).map(drop)
-}
-
 /// Returns the work that keeps a checkpoint; the same one is kept once.
 pub(super) fn keeping_checkpoint(
     size: u64,

@@ -62,7 +62,12 @@ pub(super) struct MarkFile {
     file: File,
     /// The threads of this process share the lock of the file, and take turns by this one.
     turn: Mutex<()>,
+    /// What was last read: the same bytes are the same mark.
+    known: Mutex<Option<(Slots, u64, Mark)>>,
 }
+
+/// The bytes of both slots, none where there is no slot.
+type Slots = [Option<[u8; LENGTH + DIGEST]>; 2];
 
 /// The lock of a mark, until it is dropped.
 pub(super) struct MarkLock<'a> {
@@ -92,7 +97,7 @@ impl MarkFile {
         }
         let file = file::open_existing(&path)?;
         file::check(&path)?;
-        Ok(Self { path, file, turn: Mutex::new(()) })
+        Ok(Self { path, file, turn: Mutex::new(()), known: Mutex::new(None) })
     }
 
     /// Makes the mark of a database that begins, in place of one that says nothing. It gets its name when it is whole: whoever is
@@ -106,7 +111,8 @@ impl MarkFile {
         unfinished.push(".new");
         let unfinished = PathBuf::from(unfinished);
         file::remove(&unfinished)?;
-        let created = Self { file: file::open_new(&unfinished)?, path, turn: Mutex::new(()) };
+        let file = file::open_new(&unfinished)?;
+        let created = Self { file, path, turn: Mutex::new(()), known: Mutex::new(None) };
         let mark = Mark::new(store, 0, Hash::of(b""));
         for slot in [0, DISTANCE] {
             created.write_slot(slot, &mark)?;
@@ -154,19 +160,27 @@ impl MarkFile {
     }
 
     fn newest(&self) -> Result<(u64, Mark), SqliteError> {
-        let slots = [(0, self.read_slot(0)?), (DISTANCE, self.read_slot(DISTANCE)?)];
-        let valid = slots.into_iter().filter_map(|(slot, mark)| Some((slot, mark?)));
+        let slots = [self.read_slot(0)?, self.read_slot(DISTANCE)?];
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((bytes, slot, mark)) = &*known
+            && *bytes == slots
+        {
+            return Ok((*slot, *mark));
+        }
+        let valid = [0, DISTANCE].into_iter().zip(&slots);
+        let valid = valid.filter_map(|(slot, bytes)| Some((slot, Mark::from_bytes(bytes.as_ref()?)?)));
         let newest = valid.max_by_key(|(_, mark)| mark.count);
-        newest.ok_or_else(|| SqliteError::MarkDamaged { path: self.path.clone() })
+        let (slot, mark) = newest.ok_or_else(|| SqliteError::MarkDamaged { path: self.path.clone() })?;
+        *known = Some((slots, slot, mark));
+        Ok((slot, mark))
     }
 
-    fn read_slot(&self, slot: u64) -> Result<Option<Mark>, SqliteError> {
+    fn read_slot(&self, slot: u64) -> Result<Option<[u8; LENGTH + DIGEST]>, SqliteError> {
         let mut bytes = [0; LENGTH + DIGEST];
         match self.file.read_exact_at(&mut bytes, slot) {
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
-            read => read.map_err(|error| self.failed(&error))?,
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+            read => read.map(|()| Some(bytes)).map_err(|error| self.failed(&error)),
         }
-        Ok(Mark::from_bytes(&bytes))
     }
 
     fn write_slot(&self, slot: u64, mark: &Mark) -> Result<(), SqliteError> {

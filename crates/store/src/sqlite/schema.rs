@@ -151,7 +151,7 @@ fn migrate(connection: &mut Connection, version: i64, store: [u8; 16]) -> rusqli
                 approval::fill_digests(&transaction)?;
                 value::fill_digests(&transaction)?;
                 total::accept(&transaction)?;
-                History::new(store).keep(&transaction)?;
+                History::new(store).keep(&transaction, None)?;
                 transaction.execute_batch(after)?;
             }
         }

@@ -19,17 +19,16 @@ impl SqliteStore {
     pub fn sign(&self, key: &SignerKey, origin: &str) -> Result<Note, SqliteError> {
         let writer = self.writer()?;
         let frontier = writer.transact_now(|turn| turn.frontier())?;
-        self.succeed(key, origin, &frontier)?;
+        self.check_signed(&TrustedLog::new(origin, [key.verifier().clone()])?, &frontier)?;
         let note = Checkpoint::new(origin, &frontier)?.sign(key)?;
         writer.transact_now(log::keeping_checkpoint(frontier.size(), &note))?;
         Ok(note)
     }
 
-    /// Checks that the log begins with what this key signed of it last.
-    fn succeed(&self, key: &SignerKey, origin: &str, frontier: &Frontier) -> Result<(), SqliteError> {
-        let log = TrustedLog::new(origin, [key.verifier().clone()])?;
+    /// Refuses a log that does not begin with what was signed of it last.
+    pub(super) fn check_signed(&self, log: &TrustedLog, frontier: &Frontier) -> Result<(), SqliteError> {
         let kept = self.checkpoints()?;
-        let continuity = Continuity::of(&log, kept.iter().map(|(_, note)| note));
+        let continuity = Continuity::of(log, kept.iter().map(|(_, note)| note));
         let proven = self.0.readers.snapshot(|snapshot| {
             let mut broken = None;
             let proven = continuity.prove(frontier, |id| {

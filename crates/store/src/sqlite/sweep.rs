@@ -28,6 +28,7 @@ mod tests {
 
     use super::*;
     use crate::line::Line;
+    use crate::sqlite::history::History;
     use crate::sqlite::log;
     use crate::sqlite::schema;
 
@@ -38,7 +39,8 @@ mod tests {
         let last = log::claimed_frontier(&transaction, Path::new("x")).unwrap();
         let mut turn = Turn::new(&transaction, Path::new("x"), &last, now);
         let done = work(&mut turn);
-        turn.end().unwrap();
+        let end = turn.end().unwrap();
+        History::read(&transaction).unwrap().keep(&transaction, end.frontier.as_ref()).unwrap();
         transaction.commit().unwrap();
         done
     }

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ringfence::AuditEntry;
 use ringfence::audit::Frontier;
+use ringfence::{AuditEntry, Fence};
 use rusqlite::Transaction;
 
 use super::error::SqliteError;
@@ -29,6 +29,8 @@ pub(super) struct Turn<'a> {
     /// Something was dropped that must not stay in the write-ahead log either.
     forgot: bool,
     now: Duration,
+    /// The last fence that was handed out, once somebody has asked.
+    fence: Option<Fence>,
 }
 
 /// What a turn leaves behind.
@@ -56,6 +58,7 @@ impl<'a> Turn<'a> {
             spans: Spans::default(),
             forgot: false,
             now,
+            fence: None,
         }
     }
 
@@ -70,6 +73,19 @@ impl<'a> Turn<'a> {
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, SqliteError> {
         work(self.transaction).map_err(|error| SqliteError::from_sqlite(self.path, &error))
+    }
+
+    /// Returns a fence that was never handed out. `read` asks the database, once in a turn.
+    pub(super) fn next_fence(
+        &mut self,
+        read: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<Fence>,
+    ) -> Result<Fence, SqliteError> {
+        let fence = match self.fence {
+            Some(Fence(last)) => Fence(last.saturating_add(1)),
+            None => self.sql(read)?,
+        };
+        self.fence = Some(fence);
+        Ok(fence)
     }
 
     /// Says whether the store with this id lives.
@@ -109,15 +125,10 @@ impl<'a> Turn<'a> {
         Ok(forgotten)
     }
 
-    /// Keeps where the log stands now.
+    /// Ends it. Where the log stands now is kept with the history, in one statement.
     pub(super) fn end(self) -> Result<End, SqliteError> {
-        if self.appended
-            && let Some(frontier) = &self.frontier
-        {
-            self.spans
-                .keep(self.transaction)
-                .and_then(|()| log::keep_frontier(self.transaction, frontier))
-                .map_err(|error| SqliteError::from_sqlite(self.path, &error))?;
+        if self.appended {
+            self.spans.keep(self.transaction).map_err(|error| SqliteError::from_sqlite(self.path, &error))?;
         }
         Ok(End { frontier: self.frontier, forgot: self.forgot })
     }

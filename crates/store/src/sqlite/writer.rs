@@ -323,7 +323,7 @@ impl Desk {
         let mut mark = None;
         if transaction.total_changes() != before {
             let history = history.next(&self.instance);
-            let fence = history.keep(&transaction).map_err(failed)?;
+            let fence = history.keep(&transaction, end.frontier.as_ref()).map_err(failed)?;
             let records = end.frontier.as_ref().unwrap_or(&self.last).size();
             mark = Some(history.mark(records, fence, now));
         }

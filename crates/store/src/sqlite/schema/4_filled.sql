@@ -8,10 +8,9 @@ CREATE TRIGGER idempotency_digest_removed AFTER DELETE ON idempotency BEGIN
         idempotency_digests = (idempotency_digests | old.row_digest) - (idempotency_digests & old.row_digest);
 END;
 CREATE TRIGGER idempotency_digest_changed AFTER UPDATE OF row_digest ON idempotency BEGIN
-    UPDATE frontier SET
-        idempotency_digests = (idempotency_digests | old.row_digest) - (idempotency_digests & old.row_digest);
-    UPDATE frontier SET
-        idempotency_digests = (idempotency_digests | new.row_digest) - (idempotency_digests & new.row_digest);
+    UPDATE frontier SET idempotency_digests =
+        (idempotency_digests | ((old.row_digest | new.row_digest) - (old.row_digest & new.row_digest)))
+        - (idempotency_digests & ((old.row_digest | new.row_digest) - (old.row_digest & new.row_digest)));
 END;
 CREATE TRIGGER request_digest_added AFTER INSERT ON request BEGIN
     UPDATE frontier SET request_rows = request_rows + 1,
@@ -22,10 +21,9 @@ CREATE TRIGGER request_digest_removed AFTER DELETE ON request BEGIN
         request_digests = (request_digests | old.row_digest) - (request_digests & old.row_digest);
 END;
 CREATE TRIGGER request_digest_changed AFTER UPDATE OF row_digest ON request BEGIN
-    UPDATE frontier SET
-        request_digests = (request_digests | old.row_digest) - (request_digests & old.row_digest);
-    UPDATE frontier SET
-        request_digests = (request_digests | new.row_digest) - (request_digests & new.row_digest);
+    UPDATE frontier SET request_digests =
+        (request_digests | ((old.row_digest | new.row_digest) - (old.row_digest & new.row_digest)))
+        - (request_digests & ((old.row_digest | new.row_digest) - (old.row_digest & new.row_digest)));
 END;
 CREATE TRIGGER approver_digest_added AFTER INSERT ON approver BEGIN
     UPDATE frontier SET approver_rows = approver_rows + 1,
@@ -36,10 +34,9 @@ CREATE TRIGGER approver_digest_removed AFTER DELETE ON approver BEGIN
         approver_digests = (approver_digests | old.row_digest) - (approver_digests & old.row_digest);
 END;
 CREATE TRIGGER approver_digest_changed AFTER UPDATE OF row_digest ON approver BEGIN
-    UPDATE frontier SET
-        approver_digests = (approver_digests | old.row_digest) - (approver_digests & old.row_digest);
-    UPDATE frontier SET
-        approver_digests = (approver_digests | new.row_digest) - (approver_digests & new.row_digest);
+    UPDATE frontier SET approver_digests =
+        (approver_digests | ((old.row_digest | new.row_digest) - (old.row_digest & new.row_digest)))
+        - (approver_digests & ((old.row_digest | new.row_digest) - (old.row_digest & new.row_digest)));
 END;
 CREATE TRIGGER value_digest_added AFTER INSERT ON value BEGIN
     UPDATE frontier SET value_rows = value_rows + 1,
@@ -50,8 +47,7 @@ CREATE TRIGGER value_digest_removed AFTER DELETE ON value BEGIN
         value_digests = (value_digests | old.row_digest) - (value_digests & old.row_digest);
 END;
 CREATE TRIGGER value_digest_changed AFTER UPDATE OF row_digest ON value BEGIN
-    UPDATE frontier SET
-        value_digests = (value_digests | old.row_digest) - (value_digests & old.row_digest);
-    UPDATE frontier SET
-        value_digests = (value_digests | new.row_digest) - (value_digests & new.row_digest);
+    UPDATE frontier SET value_digests =
+        (value_digests | ((old.row_digest | new.row_digest) - (old.row_digest & new.row_digest)))
+        - (value_digests & ((old.row_digest | new.row_digest) - (old.row_digest & new.row_digest)));
 END;

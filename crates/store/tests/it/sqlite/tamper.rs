@@ -7,6 +7,7 @@ use ringfence::policy::Decision;
 use ringfence::{ApprovalStore as _, RequestFilter, RequestState};
 
 use super::*;
+use crate::Database;
 use crate::it::conformance::request;
 
 /// The words of what a verification finds.
@@ -144,6 +145,9 @@ async fn a_rewritten_log_is_not_signed() {
         let store = bench.open();
         let error = store.sign(&key(), ORIGIN).unwrap_err();
         assert!(matches!(error, crate::SqliteError::Diverged { signed: 6, .. }), "{size} {run}: {error}");
+        // The commands ask for it by the other face.
+        let error = Database::sign(&store, &key(), ORIGIN).await.unwrap_err().to_string();
+        assert!(error.contains("refusing to sign"), "{size} {run}: {error}");
         assert_eq!(store.checkpoints().unwrap().len(), 1);
     }
 }
