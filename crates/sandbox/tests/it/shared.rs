@@ -3,6 +3,7 @@
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
 use ringfence_policy::{HostSet, NetworkCeiling, NetworkGrant, Private};
@@ -100,7 +101,52 @@ print('copied', os.path.getsize('/tmp/y'))
     assert_eq!(told, expected, "{}", String::from_utf8_lossy(&report.stderr.bytes));
 }
 
-/// A program that the user may start and not read would be hidden from the supervisor with process 1.
+/// Runs a test of this file again as an ordinary user, where root runs it. Tells whether the caller is that user.
+fn is_ordinary_user(test: &str) -> bool {
+    const NOBODY_SPECIAL: u32 = 1000;
+    if !rustix::process::geteuid().is_root() {
+        return true;
+    }
+    let (_, module) = module_path!().split_once("::").unwrap();
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    again
+        .args(["--exact", &format!("{module}::{test}"), "--nocapture"])
+        .uid(NOBODY_SPECIAL)
+        .gid(NOBODY_SPECIAL);
+    let ran = again.output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout);
+    assert!(
+        ran.status.success() && told.contains("1 passed"),
+        "{told}{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    false
+}
+
+/// A process that nobody may look into, as one whose program can be started and not read, is counted all the same. Root sees every
+/// process, so that only an ordinary user's looks tell.
+#[test]
+fn processes_that_nobody_may_look_into_are_counted() {
+    if !is_ordinary_user("processes_that_nobody_may_look_into_are_counted") {
+        return;
+    }
+    // Each has less than the limit, and all together twice as much.
+    let script = r"
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+for _ in range(4):
+    if os.fork() == 0: break
+libc.prctl(4, 0, 0, 0, 0)
+held = bytearray(30 << 20)
+for place in range(0, len(held), 4096): held[place] = 1
+time.sleep(60)
+";
+    let limits = serde_json::from_str(r#"{"memory": "64M", "wall": "30s"}"#).unwrap();
+    let report = run(&Spec::new("/usr/bin/python3").arguments(["-c", script]).limits(limits));
+    assert_eq!(report.limits.get(&LimitName::Memory), Some(&Enforcer::Supervisor));
+    assert_eq!(report.exceeded, [LimitName::Memory], "{:?}", report.ending);
+}
+
 #[test]
 fn no_process_is_hidden_from_the_looks() {
     let told =
