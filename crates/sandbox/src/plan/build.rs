@@ -176,7 +176,8 @@ fn directory(spec: &Spec, seen: &Seen, layout: &Layout) -> Result<PathBuf, Sandb
         })
     };
     let wished = spec.wished.as_deref().map(find_inside);
-    let wished = wished.filter(|wished| layout.holds(wished) && is_granted(wished));
+    let is_folder = |wished: &PathBuf| matches!(look_at_directory(wished, spec, seen, layout), Place::Folder);
+    let wished = wished.filter(|wished| is_granted(wished) && is_folder(wished));
     Ok(wished.unwrap_or_else(|| PathBuf::from(SCRATCH)))
 }
 

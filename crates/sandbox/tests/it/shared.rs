@@ -3,6 +3,7 @@
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
@@ -107,13 +108,16 @@ fn is_ordinary_user(test: &str) -> bool {
     if !rustix::process::geteuid().is_root() {
         return true;
     }
+    let folder = tempfile::tempdir().unwrap();
+    let unreadable = folder.path().join("tail");
+    std::fs::copy("/usr/bin/tail", &unreadable).unwrap();
+    for (path, mode) in [(folder.path(), 0o711), (&unreadable, 0o711)] {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    }
     let (_, module) = module_path!().split_once("::").unwrap();
     let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-    again
-        .args(["--exact", &format!("{module}::{test}"), "--nocapture"])
-        .uid(NOBODY_SPECIAL)
-        .gid(NOBODY_SPECIAL);
-    let ran = again.output().unwrap();
+    again.args(["--exact", &format!("{module}::{test}"), "--nocapture"]).env(UNREADABLE, unreadable);
+    let ran = again.uid(NOBODY_SPECIAL).gid(NOBODY_SPECIAL).output().unwrap();
     let told = String::from_utf8_lossy(&ran.stdout);
     assert!(
         ran.status.success() && told.contains("1 passed"),
@@ -123,32 +127,35 @@ fn is_ordinary_user(test: &str) -> bool {
     false
 }
 
-/// A process that nobody may look into, as one whose program can be started and not read, is counted all the same. Root sees every
+/// Names a program of root's that others may start and not read.
+const UNREADABLE: &str = "RINGFENCE_TEST_UNREADABLE";
+
+/// A process whose program the user may start and not read cannot be looked into, and is counted all the same. Root sees every
 /// process, so that only an ordinary user's looks tell.
 #[test]
 fn processes_that_nobody_may_look_into_are_counted() {
     if !is_ordinary_user("processes_that_nobody_may_look_into_are_counted") {
         return;
     }
+    let tail = std::env::var_os(UNREADABLE).map_or_else(|| "/usr/bin/tail".into(), std::path::PathBuf::from);
     // Each has less than the limit, and all together twice as much.
-    let script = r"
-import ctypes, os, time
-libc = ctypes.CDLL(None)
-for _ in range(4):
-    if os.fork() == 0: break
-libc.prctl(4, 0, 0, 0, 0)
-held = bytearray(30 << 20)
-for place in range(0, len(held), 4096): held[place] = 1
-time.sleep(60)
-";
+    let script = format!(
+        "for i in 1 2 3 4; do (head -c 30000000 /dev/zero; sleep 60) | {} -c 30000000 > /dev/null & done; wait",
+        tail.display()
+    );
     let limits = serde_json::from_str(r#"{"memory": "64M", "wall": "30s"}"#).unwrap();
-    let report = run(&Spec::new("/usr/bin/python3").arguments(["-c", script]).limits(limits));
+    let spec = Spec::new("/bin/sh").arguments(["-c", &script]).limits(limits).binary(tail);
+    let report = run(&spec.binary("/usr/bin/head").binary("/usr/bin/sleep"));
     assert_eq!(report.limits.get(&LimitName::Memory), Some(&Enforcer::Supervisor));
-    assert_eq!(report.exceeded, [LimitName::Memory], "{:?}", report.ending);
+    let said = String::from_utf8_lossy(&report.stderr.bytes);
+    assert_eq!(report.exceeded, [LimitName::Memory], "{:?} {said}", report.ending);
 }
 
 #[test]
 fn no_process_is_hidden_from_the_looks() {
+    if !is_ordinary_user("no_process_is_hidden_from_the_looks") {
+        return;
+    }
     let told =
         python("import os; print(sorted(int(name) for name in os.listdir('/proc') if name.isdigit()))");
     assert_eq!(told, "[1, 2]\n");
