@@ -109,14 +109,14 @@ fn is_ordinary_user(test: &str) -> bool {
         return true;
     }
     let folder = tempfile::tempdir().unwrap();
-    let unreadable = folder.path().join("tail");
+    let unreadable = folder.path().join(UNREADABLE);
     std::fs::copy("/usr/bin/tail", &unreadable).unwrap();
     for (path, mode) in [(folder.path(), 0o711), (&unreadable, 0o711)] {
         std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     }
     let (_, module) = module_path!().split_once("::").unwrap();
     let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-    again.args(["--exact", &format!("{module}::{test}"), "--nocapture"]).env(UNREADABLE, unreadable);
+    again.args(["--exact", &format!("{module}::{test}"), "--nocapture"]).current_dir(folder.path());
     let ran = again.uid(NOBODY_SPECIAL).gid(NOBODY_SPECIAL).output().unwrap();
     let told = String::from_utf8_lossy(&ran.stdout);
     assert!(
@@ -127,8 +127,8 @@ fn is_ordinary_user(test: &str) -> bool {
     false
 }
 
-/// Names a program of root's that others may start and not read.
-const UNREADABLE: &str = "RINGFENCE_TEST_UNREADABLE";
+/// A program of root's that others may start and not read, in the working directory.
+const UNREADABLE: &str = "tail-of-root";
 
 /// A process whose program the user may start and not read cannot be looked into, and is counted all the same. Root sees every
 /// process, so that only an ordinary user's looks tell.
@@ -137,7 +137,7 @@ fn processes_that_nobody_may_look_into_are_counted() {
     if !is_ordinary_user("processes_that_nobody_may_look_into_are_counted") {
         return;
     }
-    let tail = std::env::var_os(UNREADABLE).map_or_else(|| "/usr/bin/tail".into(), std::path::PathBuf::from);
+    let tail = std::fs::canonicalize(UNREADABLE).unwrap_or_else(|_| "/usr/bin/tail".into());
     // Each has less than the limit, and all together twice as much.
     let script = format!(
         "for i in 1 2 3 4; do (head -c 30000000 /dev/zero; sleep 60) | {} -c 30000000 > /dev/null & done; wait",
