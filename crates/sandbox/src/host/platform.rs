@@ -7,7 +7,7 @@ use super::path::{Found, Kind, find};
 use super::system::is_system;
 
 /// What every sandbox holds, as this machine has it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Platform {
     /// Folders and files of libraries: they may be mapped for execution, not started.
     pub libraries: Vec<Found>,

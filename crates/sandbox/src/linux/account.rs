@@ -21,6 +21,7 @@ use beside::Beside;
 pub(crate) use beside::Machine;
 use closely::Closely;
 use process::{Account, Folder, kibibytes};
+pub(crate) use time::processors;
 use time::{Clock, Sample, processor_share};
 
 /// What a tree has used so far.

@@ -29,6 +29,7 @@ pub fn gate_namespace(openings: &Openings) -> Result<(OwnedFd, Sockets), Sandbox
     let namespace = open(format!("/proc/{}/ns/net", set.pid()), read, Mode::empty()).map_err(failed)?;
     let nothing = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
     let outer = vec![
+        Op::RaiseLoopback,
         Op::Routing { messages: gate::messages(openings) },
         Op::OpenSockets { sockets: gate::sockets(openings) },
     ];

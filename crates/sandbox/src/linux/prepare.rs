@@ -16,8 +16,11 @@ use crate::seccomp::{Architecture, Profile, program, watching};
 use crate::spec::Access;
 use crate::step::Step;
 
-/// Where the old root is while the new one is built.
-const OLD: &str = "/.old";
+/// The folder around the old root while the new one is built. Nobody may look into it: only process 1 can, which still has its
+/// capabilities. The command's process has none when it opens its first path, so that no link leads it through the old root.
+const CLOSED: &str = "/.old";
+/// Where the old root is.
+const OLD: &str = "/.old/root";
 const HIDDEN_FILE: &str = "/.hidden-file";
 const HIDDEN_FOLDER: &str = "/.hidden-folder";
 const COVER: &str = "/.cover";
@@ -64,8 +67,9 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
         Op::PrivateMounts,
         tmpfs(Step::Root, ground, "mode=755,size=4m,nr_inodes=4096")?,
         Op::ChangeDirectory { step: Step::Root, to: text_of(ground)? },
-        Op::MakeDirectory { path: text_of(".old")?, mode: 0o700 },
-        Op::PivotRoot { old: text_of(".old")? },
+        Op::MakeDirectory { path: below_ground(CLOSED)?, mode: 0 },
+        Op::MakeDirectory { path: below_ground(OLD)?, mode: 0 },
+        Op::PivotRoot { old: below_ground(OLD)? },
     ];
     ops.push(Op::MakeFile { path: text_of(HIDDEN_FILE)?, mode: 0, content: Vec::new() });
     ops.push(Op::MakeDirectory { path: text_of(HIDDEN_FOLDER)?, mode: 0 });
@@ -73,7 +77,6 @@ pub(crate) fn base_steps(base: &[Entry], user: User) -> Result<Vec<Op>, SandboxE
         add(&mut ops, entry, Some(user), None)?;
     }
     ops.push(Op::HostName { name: b"sandbox".to_vec() });
-    ops.push(Op::RaiseLoopback);
     ops.extend(inotify_steps()?);
     Ok(ops)
 }
@@ -88,6 +91,7 @@ pub(crate) fn plan_steps(plan: &Plan, cgroups: usize) -> Result<Vec<Op>, Sandbox
     let mut ops = Vec::with_capacity(plan.root.len() * 2 + 8);
     if let Network::Gated(openings) = &plan.network {
         // First, so that the gate is opened while the rest goes on.
+        ops.push(Op::RaiseLoopback);
         ops.push(Op::Routing { messages: gate::messages(openings) });
         ops.push(Op::OpenSockets { sockets: gate::sockets(openings) });
     }
@@ -102,9 +106,6 @@ pub(crate) fn plan_steps(plan: &Plan, cgroups: usize) -> Result<Vec<Op>, Sandbox
     {
         ops.extend(inotify_instances(memory.bytes())?);
     }
-    // Before there is a process of the command: it opens its working directory and the paths of its rules by name, and a link in
-    // a granted folder could lead through the old root.
-    ops.push(Op::Detach { path: text_of(OLD)? });
     // Last, so that the group pays for little more than the command.
     if cgroups > 0 {
         ops.push(Op::JoinCgroups { count: cgroups });
@@ -160,10 +161,12 @@ fn pin(ops: &mut Vec<Op>, plan: &Plan) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// The steps that close the root: the new one becomes read-only, and `/proc` shows little but processes. They cost
-/// nothing at the start, because the command's process restricts itself meanwhile.
+/// The steps that close the root: the old one is detached, `/proc` shows little but processes, and the new one becomes read-only. They
+/// cost little at the start, because the command's process restricts itself meanwhile: to detach is to wait for every processor.
 pub(crate) fn closing_steps() -> Result<Vec<Op>, SandboxError> {
     Ok(vec![
+        Op::Detach { path: text_of(OLD)? },
+        Op::Remove { path: text_of(CLOSED)?, flags: libc::AT_REMOVEDIR as u32 },
         Op::NarrowProc { at: text_of("/proc")? },
         Op::Remove { path: text_of(HIDDEN_FILE)?, flags: 0 },
         Op::Remove { path: text_of(HIDDEN_FOLDER)?, flags: libc::AT_REMOVEDIR as u32 },
@@ -242,14 +245,16 @@ pub(crate) fn command_steps(
     profile: Profile,
     extra: &[ProcessLimit],
 ) -> Result<Vec<Op>, SandboxError> {
-    let mut ops = vec![
-        Op::Session { terminal: plan.terminal },
-        Op::ChangeDirectory { step: Step::WorkingDirectory, to: text(plan.directory.as_os_str())? },
-        Op::CloseOnExecFrom { first: 3 },
+    let mut ops = vec![Op::Session { terminal: plan.terminal }, Op::CloseOnExecFrom { first: 3 }];
+    // Where a gate listens it is up already; elsewhere nobody waits for it.
+    ops.extend((!matches!(plan.network, Network::Gated(_))).then_some(Op::RaiseLoopback));
+    ops.extend([
         Op::DropCapabilities,
         Op::NoNewPrivileges,
+        // INVARIANT: nothing is opened by name before the capabilities are gone. See `CLOSED`.
+        Op::ChangeDirectory { step: Step::WorkingDirectory, to: text(plan.directory.as_os_str())? },
         landlock(&plan.landlock.rules)?,
-    ];
+    ]);
     ops.extend(
         plan.process_limits
             .iter()
@@ -439,6 +444,11 @@ pub(crate) fn no_exec(path: &Path, read_only: bool) -> Result<Op, SandboxError> 
 fn tmpfs(step: Step, at: &str, options: &str) -> Result<Op, SandboxError> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
     Ok(Op::Tmpfs { step, at: text_of(at)?, options: text_of(options)?, flags })
+}
+
+/// A path of the new root while it still is below the folder that it was mounted on.
+fn below_ground(path: &str) -> Result<CString, SandboxError> {
+    text_of(path.trim_start_matches('/'))
 }
 
 fn old(path: &Path) -> Result<CString, SandboxError> {

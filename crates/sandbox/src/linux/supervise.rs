@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
 
-use super::account::{Looking, Spent};
+use super::account::{Looking, Spent, processors};
 use super::ends::Ours;
 use super::launch::LONGEST_START;
 use queue::OutputQueue;
@@ -99,7 +99,7 @@ impl Bounds {
     /// Returns when a tree that has used this much is looked at next. Memory is used up as fast as a processor can fill it, processor
     /// time only as fast as there are processors.
     fn pause(&self, spent: Spent) -> Option<Duration> {
-        let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+        let processors = processors();
         let cpu = self
             .cpu
             .map(|limit| (limit.saturating_sub(spent.cpu) / processors).clamp(SHORTEST_PAUSE, LONGEST_PAUSE));

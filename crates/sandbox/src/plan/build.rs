@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ringfence_policy::{Direction, Limits};
 
 use super::check::{Eyes, check};
 use super::landlock::Executable;
-use super::layout::{Is, Layout, Wanted};
+use super::layout::{Base, Is, Layout, Wanted};
 use super::seen::Seen;
 use super::{Entry, Landlock, Network, Openings, Plan, ProcessLimit, Resource, SharedFiles};
 use crate::error::SandboxError;
@@ -43,10 +44,10 @@ impl Plan {
             return Err(SandboxError::Inexpressible { what });
         }
         let abroad = spec.image.is_some();
-        let base = if abroad { Vec::new() } else { base(&seen.platform, spec.terminal) };
+        let base = if abroad { Arc::default() } else { known_base(&seen.platform, spec.terminal) };
         let limits = with_defaults(&spec.limits, spec.service);
-        let mut layout = Layout::over(&base);
-        layout.known.insert(PathBuf::from(SCRATCH), Is::Folder);
+        let mut layout = Layout::over(Arc::clone(&base));
+        layout.note(SCRATCH, Is::Folder);
         // First, so that a granted folder below it is mounted inside it.
         layout.entries.push(Entry::Scratch {
             path: PathBuf::from(SCRATCH),
@@ -108,6 +109,7 @@ impl Plan {
 
         let directory = directory(spec, seen, &layout)?;
         let root = layout.entries;
+        let base = base.entries.clone();
         let all: Vec<&Entry> = base.iter().chain(&root).collect();
         let landlock = Landlock::new(&all, &executables, spec.any_binary);
         // By the path it was asked for: many a program looks at its own name.
@@ -174,7 +176,8 @@ fn directory(spec: &Spec, seen: &Seen, layout: &Layout) -> Result<PathBuf, Sandb
         })
     };
     let wished = spec.wished.as_deref().map(find_inside);
-    let wished = wished.filter(|wished| layout.holds(wished) && is_granted(wished));
+    let is_folder = |wished: &PathBuf| matches!(look_at_directory(wished, spec, seen, layout), Place::Folder);
+    let wished = wished.filter(|wished| is_granted(wished) && is_folder(wished));
     Ok(wished.unwrap_or_else(|| PathBuf::from(SCRATCH)))
 }
 
@@ -188,7 +191,7 @@ enum Place {
 
 fn look_at_directory(directory: &Path, spec: &Spec, seen: &Seen, layout: &Layout) -> Place {
     // What is in an image is not seen here; what the sandbox makes itself is a folder.
-    let is_made = layout.known.get(directory) == Some(&Is::Folder) || directory == Path::new(SCRATCH);
+    let is_made = layout.is(directory) == Some(Is::Folder) || directory == Path::new(SCRATCH);
     if !layout.holds(directory) {
         return Place::Ungranted;
     }
@@ -275,6 +278,23 @@ fn environment(spec: &Spec, programs: &[Program]) -> Vec<(OsString, OsString)> {
     variables.into_iter().collect()
 }
 
+/// Returns the base of a platform, made once: it is the same in each plan, without and with a terminal.
+fn known_base(platform: &Platform, terminal: bool) -> Arc<Base> {
+    /// A process has one platform; tests have more.
+    const MOST: usize = 8;
+    static KNOWN: Mutex<Vec<(Platform, bool, Arc<Base>)>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_this = |(of, with, _): &&(Platform, bool, Arc<Base>)| *with == terminal && of == platform;
+    if let Some((.., made)) = known.iter().find(is_this) {
+        return Arc::clone(made);
+    }
+    let made = Arc::new(Base::new(base(platform, terminal)));
+    if known.len() < MOST {
+        known.push((platform.clone(), terminal, Arc::clone(&made)));
+    }
+    made
+}
+
 /// What every sandbox holds, whatever it is for.
 pub(crate) fn base(platform: &Platform, terminal: bool) -> Vec<Entry> {
     let mut layout = Layout::default();
@@ -315,6 +335,7 @@ pub(crate) fn base(platform: &Platform, terminal: bool) -> Vec<Entry> {
     layout.entries.extend(hidden);
     layout.entries
 }
+
 /// Has names looked up at the gate. The machine's own settings would lead nowhere.
 fn resolver(layout: &mut Layout, openings: &Openings, seen: &Seen) -> Result<(), SandboxError> {
     if openings.ports.len() > MOST_PORTS {

@@ -99,6 +99,10 @@ pub(super) fn check(plan: &Plan, spec: &Spec, seen: &Seen) -> Result<(), Sandbox
     if spec.image.is_none() && !check.started.iter().any(|one| one.asked == plan.program) {
         return Err(unexplained(&plan.program, "starting it"));
     }
+    // What is in an image is not seen here.
+    if spec.image.is_none() && !check.directory(&plan.directory) {
+        return Err(unexplained(&plan.directory, "working there"));
+    }
     Ok(())
 }
 
@@ -171,6 +175,17 @@ impl<'a> Check<'a> {
                     || self.in_environment(path, one)
                     || one.real == path && self.is_called_by_the_system(one.asked, path)
             })
+    }
+
+    /// Tells whether a command may start in a folder: one that is made here, or one in something mounted that no link leads to.
+    fn directory(&self, path: &Path) -> bool {
+        let has = |entry: &Entry| match entry {
+            Entry::Directory { path: made } | Entry::Scratch { path: made, .. } => made == path,
+            Entry::Bind { path: at, file: false, .. } => path.starts_with(at) && self.eyes.is_plain(path),
+            Entry::Proc => path.starts_with("/proc"),
+            _ => false,
+        };
+        path == Path::new("/") || self.plan.base.iter().chain(&self.plan.root).any(has)
     }
 
     fn rule(&self, path: &Path, access: Access) -> bool {

@@ -1,7 +1,8 @@
 //! The root of a sandbox as it grows: what exists in it, each once, parents before children.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Entry;
 use crate::host::{Found, Kind};
@@ -62,18 +63,19 @@ impl<'a> Wanted<'a> {
 #[derive(Default)]
 pub(super) struct Layout {
     pub(super) entries: Vec<Entry>,
-    pub(super) known: BTreeMap<PathBuf, Is>,
+    known: HashMap<PathBuf, Is>,
+    base: Arc<Base>,
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Is {
-    Folder,
-    Mounted,
-    Other,
+/// What every sandbox with the same base holds.
+#[derive(Debug, Default)]
+pub(super) struct Base {
+    pub(super) entries: Vec<Entry>,
+    known: HashMap<PathBuf, Is>,
 }
 
-impl Layout {
-    pub(super) fn over(base: &[Entry]) -> Self {
+impl Base {
+    pub(super) fn new(entries: Vec<Entry>) -> Self {
         let is = |entry: &Entry| match entry {
             Entry::Directory { .. } => Is::Folder,
             Entry::Bind { file: false, .. } | Entry::Proc | Entry::Scratch { .. } => Is::Mounted,
@@ -84,15 +86,38 @@ impl Layout {
             | Entry::Hidden { .. }
             | Entry::Link { .. } => Is::Other,
         };
-        let known = base.iter().map(|entry| (entry.path().to_path_buf(), is(entry))).collect();
-        Self { entries: Vec::new(), known }
+        let known = entries.iter().map(|entry| (entry.path().to_path_buf(), is(entry))).collect();
+        Self { entries, known }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Is {
+    Folder,
+    Mounted,
+    Other,
+}
+
+impl Layout {
+    pub(super) fn over(base: Arc<Base>) -> Self {
+        Self { base, ..Self::default() }
+    }
+
+    /// Returns what a path is that was made here.
+    pub(super) fn is(&self, path: &Path) -> Option<Is> {
+        self.known.get(path).or_else(|| self.base.known.get(path)).copied()
+    }
+
+    /// Says what a path is.
+    pub(super) fn note(&mut self, path: impl Into<PathBuf>, is: Is) {
+        self.known.insert(path.into(), is);
     }
 
     /// Tells whether a path exists inside already: made here, or inside something that is mounted.
     pub(super) fn holds(&self, path: &Path) -> bool {
         path == Path::new("/")
-            || self.known.contains_key(path)
-            || path.ancestors().skip(1).any(|above| self.known.get(above) == Some(&Is::Mounted))
+            || self.is(path).is_some()
+            || path.ancestors().skip(1).any(|above| self.is(above) == Some(Is::Mounted))
     }
 
     pub(super) fn directory(&mut self, path: &Path) {

@@ -1,7 +1,6 @@
 //! No plan holds a path that neither a grant nor the system explains: ten thousand hostile trees, judged by rules of their own.
 
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -207,7 +206,15 @@ impl Tree {
         for _ in 0..dice.roll(2) {
             spec = spec.binary(plain(&existing(dice)));
         }
-        if dice.roll(12) == 0 { spec.any_binary() } else { spec }
+        if dice.roll(12) == 0 {
+            spec = spec.any_binary();
+        }
+        // After everything else, so that the same numbers still make the same trees.
+        match dice.roll(6) {
+            0 => spec.directory(plain(&self.project.join(dice.one(PLACES)))),
+            1 => spec.directory_if_possible(plain(&self.project.join(dice.one(PLACES)))),
+            _ => spec,
+        }
     }
 }
 
@@ -252,6 +259,9 @@ const SYSTEM: &[&str] = &[
 ];
 
 /// What may be in a plan, by a rule that knows nothing of how plans are made.
+///
+/// A program is explained by whoever names it. What a script, a loader or `env` names is not: it must lie in a granted tree or in a
+/// folder of the system, wherever its links lead.
 struct Oracle<'a> {
     tree: &'a Tree,
     granted: Vec<PathBuf>,
@@ -265,29 +275,23 @@ impl<'a> Oracle<'a> {
         // A tree behind a link that anybody could have made counts only where it is granted without the link as well.
         let plain = |path: &&PathBuf| real(path).as_ref() == Some(path);
         let granted: Vec<PathBuf> = spec.trees.iter().filter(plain).cloned().collect();
-        let mut called = spec.programs.clone();
         let mut programs: Vec<PathBuf> = Vec::new();
         let mut prefixes = Vec::new();
-        while let Some(path) = called.pop() {
-            let Some(file) = real(&path) else { continue };
-            for from in [file.parent(), fs::canonicalize(path.parent().unwrap()).ok().as_deref()] {
-                prefixes.extend(from.and_then(Path::parent).map(Path::to_path_buf));
-            }
-            if programs.contains(&file) {
-                continue;
-            }
-            // The words of its first line, and what rustup would start.
-            let mut text = Vec::new();
-            let _read = fs::File::open(&file).and_then(|file| file.take(256).read_to_end(&mut text));
-            let text = String::from_utf8_lossy(&text).into_owned();
-            let line = text.strip_prefix("#!").and_then(|text| text.lines().next()).unwrap_or_default();
-            called.extend(line.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from));
-            called.extend(line.split_whitespace().skip(1).map(|word| Path::new("/usr/bin").join(word)));
+        for path in &spec.programs {
+            let Some(file) = real(path) else { continue };
+            let mut named = vec![(path.clone(), file.clone())];
             if file.ends_with("bin/rustup") {
+                // What it stands for, where no link leads elsewhere.
                 let home = file.ancestors().nth(3).unwrap();
-                called.push(home.join(".rustup/toolchains/stable/bin").join(path.file_name().unwrap()));
+                let behind = home.join(".rustup/toolchains/stable/bin").join(path.file_name().unwrap());
+                named.extend(real(&behind).filter(|file| *file == behind).map(|file| (behind, file)));
             }
-            programs.push(file);
+            for (path, file) in named {
+                for from in [file.parent(), fs::canonicalize(path.parent().unwrap()).ok().as_deref()] {
+                    prefixes.extend(from.and_then(Path::parent).map(Path::to_path_buf));
+                }
+                programs.push(file);
+            }
         }
         Self { tree, granted, programs, prefixes }
     }
@@ -325,6 +329,15 @@ impl<'a> Oracle<'a> {
             if diary.starts_with(path) && !self.granted.iter().any(|tree| diary.starts_with(tree)) {
                 return Err(format!("{} shows the diary", path.display()));
             }
+        }
+        let (directory, made) = (&plan.directory, ["/", "/tmp"]);
+        // A folder on the way to what is mounted or linked is made, with nothing else in it.
+        let is_below = |entry: &Entry| entry.path().starts_with(directory) && entry.path() != directory;
+        if !made.iter().any(|own| directory == Path::new(own))
+            && !plan.base.iter().chain(&plan.root).any(is_below)
+            && !self.explains(directory)
+        {
+            return Err(format!("it starts in {}", directory.display()));
         }
         for rule in
             plan.landlock.rules.iter().filter(|rule| rule.access.execute && rule.path != Path::new("/"))

@@ -66,13 +66,21 @@ fn a_link_through_the_old_root_leads_nowhere() {
         std::fs::create_dir_all(new).unwrap();
     }
     std::fs::write(outside.join("f"), "canary").unwrap();
-    let link = work.join("build");
-    std::os::unix::fs::symlink(format!("/.old{}", outside.display()), &link).unwrap();
-    let spec = sh("[ -e f ]").tree(&work, Access::READ).directory(&link);
-    for _ in 0..100 {
-        let ran = sandbox().run(&spec, Streams::default());
-        assert!(!ran.is_ok_and(|report| report.ending == Ending::Exited(0)), "it saw the file");
+    for old in ["/.old", "/.old/root"] {
+        // Whoever writes to the folder replaces the working directory after it was looked at.
+        let build = work.join("build");
+        std::fs::create_dir(&build).unwrap();
+        let plan = sandbox().plan(&sh("[ -e f ]").tree(&work, Access::READ).directory(&build)).unwrap();
+        std::fs::remove_dir(&build).unwrap();
+        std::os::unix::fs::symlink(format!("{old}{}", outside.display()), &build).unwrap();
+        for _ in 0..100 {
+            let ran = sandbox().run_plan(&plan, Streams::default());
+            assert!(!ran.is_ok_and(|report| report.ending == Ending::Exited(0)), "it saw the file");
+        }
+        std::fs::remove_file(&build).unwrap();
     }
+    let root = stdout(&run(&Spec::new("/usr/bin/ls").arguments(["-a", "/"])));
+    assert!(!root.contains(".old"), "{root}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

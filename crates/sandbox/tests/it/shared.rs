@@ -3,6 +3,8 @@
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
 use ringfence_policy::{HostSet, NetworkCeiling, NetworkGrant, Private};
@@ -100,9 +102,60 @@ print('copied', os.path.getsize('/tmp/y'))
     assert_eq!(told, expected, "{}", String::from_utf8_lossy(&report.stderr.bytes));
 }
 
-/// A program that the user may start and not read would be hidden from the supervisor with process 1.
+/// Runs a test of this file again as an ordinary user, where root runs it. Tells whether the caller is that user.
+fn is_ordinary_user(test: &str) -> bool {
+    const NOBODY_SPECIAL: u32 = 1000;
+    if !rustix::process::geteuid().is_root() {
+        return true;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let unreadable = folder.path().join(UNREADABLE);
+    std::fs::copy("/usr/bin/tail", &unreadable).unwrap();
+    for (path, mode) in [(folder.path(), 0o711), (&unreadable, 0o711)] {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    }
+    let (_, module) = module_path!().split_once("::").unwrap();
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", &format!("{module}::{test}"), "--nocapture"]).current_dir(folder.path());
+    let ran = again.uid(NOBODY_SPECIAL).gid(NOBODY_SPECIAL).output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout);
+    assert!(
+        ran.status.success() && told.contains("1 passed"),
+        "{told}{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    false
+}
+
+/// A program of root's that others may start and not read, in the working directory.
+const UNREADABLE: &str = "tail-of-root";
+
+/// A process whose program the user may start and not read cannot be looked into, and is counted all the same. Root sees every
+/// process, so that only an ordinary user's looks tell.
+#[test]
+fn processes_that_nobody_may_look_into_are_counted() {
+    if !is_ordinary_user("processes_that_nobody_may_look_into_are_counted") {
+        return;
+    }
+    let tail = std::fs::canonicalize(UNREADABLE).unwrap_or_else(|_| "/usr/bin/tail".into());
+    // Each has less than the limit, and all together twice as much.
+    let script = format!(
+        "for i in 1 2 3 4; do (head -c 30000000 /dev/zero; sleep 60) | {} -c 30000000 > /dev/null & done; wait",
+        tail.display()
+    );
+    let limits = serde_json::from_str(r#"{"memory": "64M", "wall": "30s"}"#).unwrap();
+    let spec = Spec::new("/bin/sh").arguments(["-c", &script]).limits(limits).binary(tail);
+    let report = run(&spec.binary("/usr/bin/head").binary("/usr/bin/sleep"));
+    assert_eq!(report.limits.get(&LimitName::Memory), Some(&Enforcer::Supervisor));
+    let said = String::from_utf8_lossy(&report.stderr.bytes);
+    assert_eq!(report.exceeded, [LimitName::Memory], "{:?} {said}", report.ending);
+}
+
 #[test]
 fn no_process_is_hidden_from_the_looks() {
+    if !is_ordinary_user("no_process_is_hidden_from_the_looks") {
+        return;
+    }
     let told =
         python("import os; print(sorted(int(name) for name in os.listdir('/proc') if name.isdigit()))");
     assert_eq!(told, "[1, 2]\n");

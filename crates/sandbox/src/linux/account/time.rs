@@ -1,6 +1,7 @@
 //! Processor time of a tree, which misses little of what was never seen.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::process::Account;
@@ -96,8 +97,10 @@ fn wanting(loadavg: &str) -> Option<u32> {
     loadavg.split_whitespace().nth(3)?.split('/').next()?.parse().ok()
 }
 
-fn processors() -> u32 {
-    std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
+/// Returns how many processors there are, asked once: the answer is in several files.
+pub(crate) fn processors() -> u32 {
+    static PROCESSORS: OnceLock<u32> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, |count| count.get() as u32))
 }
 
 #[cfg(test)]

@@ -82,6 +82,37 @@ fn a_script_chooses_no_installation_but_that_of_a_version_manager() {
 }
 
 #[test]
+fn a_command_starts_where_it_is_granted_or_in_what_the_sandbox_makes() {
+    let machine = Machine::new();
+    machine.write("private/diary", "");
+    machine.write("project/src/x", "");
+    symlink("../private", machine.home.join("project/link")).unwrap();
+    symlink("/.old/root/etc", machine.home.join("project/dangling")).unwrap();
+    let spec = machine.spec(&machine.home.join("project/run"));
+    let seen = Seen::look(&spec, Platform::of_this_machine()).unwrap();
+    let plan = Plan::new(&spec, &seen).unwrap();
+    for (directory, is_explained) in [
+        (machine.home.join("project"), true),
+        (machine.home.join("project/src"), true),
+        ("/tmp".into(), true),
+        ("/".into(), true),
+        ("/usr/lib".into(), true),
+        // Made for what is granted below it, with nothing else in it.
+        (machine.home.clone(), true),
+        (machine.home.join("private"), false),
+        (machine.home.join("project/link"), false),
+        (machine.home.join("project/dangling"), false),
+        (machine.home.join("project/missing"), false),
+        ("/root".into(), false),
+        ("/tmp/other".into(), false),
+        ("/.old/root".into(), false),
+    ] {
+        let checked = check(&Plan { directory: directory.clone(), ..plan.clone() }, &spec, &seen);
+        assert_eq!(checked.is_ok(), is_explained, "{}", directory.display());
+    }
+}
+
+#[test]
 fn neither_a_script_nor_a_link_chooses_an_environment() {
     let Ok(python) = fs::canonicalize("/usr/bin/python3") else { return };
     let name = python.file_name().unwrap().to_str().unwrap().to_owned();
