@@ -59,8 +59,7 @@ fn hidden_edits(text: &str, first: bool) -> Vec<Edit> {
         return edits;
     }
     edits.extend(
-        hidden::hidden_spans(text)
-            .map(|(span, kind)| Edit::remove(span, FindingKind::Hidden, kind.as_str())),
+        hidden::hidden_spans(text).map(|(span, kind)| Edit::remove(span, FindingKind::Hidden, kind.as_str())),
     );
     edits.sort_by_key(|edit| edit.span.start);
     // A byte order mark belongs to the start of the whole.

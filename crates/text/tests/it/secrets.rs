@@ -253,7 +253,9 @@ fn what_only_looks_like_one_stays() {
 fn a_hash_of_subresource_integrity_is_no_credential() {
     const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for seed in 1..40 {
-        for (name, digits, padding) in [("sha1", 27, "="), ("sha256", 43, "="), ("sha384", 64, ""), ("sha512", 86, "==")] {
+        for (name, digits, padding) in
+            [("sha1", 27, "="), ("sha256", 43, "="), ("sha384", 64, ""), ("sha512", 86, "==")]
+        {
             let hash = format!("{name}-{}{padding}", drawn(DIGITS, digits, seed));
             let other = format!("sha384-{}", drawn(DIGITS, 64, seed + 100));
             for text in [
