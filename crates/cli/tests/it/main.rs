@@ -51,3 +51,4 @@ mod supervise;
 mod terminal;
 mod workflow;
 mod wrap;
+mod wrapped;
