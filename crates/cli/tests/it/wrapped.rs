@@ -126,7 +126,7 @@ fn a_browser_of_the_machine_works_behind_the_fence() {
     let policy = format!(
         "[personality]\nprocess = {{ allow = [\"*\"] }}\nfs_reach = {{ read = [\"/usr\", \"/etc/fonts\", \"/etc/chromium\", \"/etc/chromium.d\"] }}\n\
          [[server]]\nname = \"it\"\naccept = \"clean\"\nunix_sockets = true\n\
-         capabilities = {{ process = {{ allowedBinaries = [\"*\"] }}, fs_reach = {{ read = [\"/usr\", \"/etc/fonts\"] }} }}\n\
+         capabilities = {{ process = {{ allowedBinaries = [\"*\"] }}, fs_reach = {{ read = [\"/usr\", \"/etc/fonts\", \"/etc/chromium\", \"/etc/chromium.d\"] }} }}\n\
          limits = {{ memory = \"2G\", processes = 512 }}\n# {chromium}\n"
     );
     let bench = Bench::new().file("server.py", &script(&head)).file("fence.toml", &policy);
