@@ -29,6 +29,7 @@ mod postgres;
 #[path = "postgres_absent.rs"]
 mod postgres;
 mod print;
+mod program;
 mod progress;
 mod runtimes;
 mod sandbox;

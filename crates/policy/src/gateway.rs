@@ -34,6 +34,9 @@ pub struct GatewayEntry {
     /// How many sessions one agent may have at the same time.
     #[serde(alias = "sessionsPerAgent")]
     pub sessions_per_agent: u32,
+    /// How many messages one agent may send in a minute over HTTP; each session of anonymous clients has its own count.
+    #[serde(alias = "requestsPerMinute")]
+    pub requests_per_minute: u32,
     /// How long the output of a call with an idempotency key is kept for those who ask again.
     #[serde(alias = "keepKeys")]
     pub keep_keys: Span,
@@ -43,6 +46,10 @@ pub struct GatewayEntry {
 const SESSIONS_PER_AGENT: u32 = 32;
 /// How many sessions one agent may have at most: those of the whole gateway.
 pub(crate) const MAX_SESSIONS_PER_AGENT: u32 = 256;
+/// How many messages one agent may send in a minute where the file does not say: 2,000 each second.
+const REQUESTS_PER_MINUTE: u32 = 120_000;
+/// How many messages one agent may send in a minute at least.
+const MIN_REQUESTS_PER_MINUTE: u32 = 60;
 /// How long outputs are kept for their keys where the file does not say: a week.
 const KEEP_KEYS: Duration = Duration::from_hours(7 * 24);
 /// The shortest and the longest time that outputs are kept for their keys.
@@ -56,6 +63,7 @@ impl Default for GatewayEntry {
             hosts: Vec::new(),
             policy_tool: true,
             sessions_per_agent: SESSIONS_PER_AGENT,
+            requests_per_minute: REQUESTS_PER_MINUTE,
             keep_keys: Span::new(KEEP_KEYS),
         }
     }
@@ -80,6 +88,10 @@ impl GatewayEntry {
             let message =
                 format!("{} sessions are too few or too many for one agent", self.sessions_per_agent);
             gaps.push(EntryGap::new(Table::Gateway, "", "sessions_per_agent", message, "give 1 to 256"));
+        }
+        if self.requests_per_minute < MIN_REQUESTS_PER_MINUTE {
+            let message = format!("{} messages a minute are too few", self.requests_per_minute);
+            gaps.push(EntryGap::new(Table::Gateway, "", "requests_per_minute", message, "give 60 or more"));
         }
         if !KEEP_KEYS_RANGE.contains(&self.keep_keys.duration()) {
             let message = format!("keys cannot be kept for {}", self.keep_keys);

@@ -8,17 +8,25 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::message::{Answer, error_code, rpc_error};
+use crate::question::take_off_addresses;
 use crate::raw::{Raw, raw};
 
 /// Cleans a value as it was written. `None` where it is not to be passed on at all.
 pub(crate) fn clean_raw(value: &RawValue) -> Option<Raw> {
-    let mut parsed = parse_json(value.get(), JsonLimits::DOCUMENT).ok()?;
-    let taken = take_off_ours(&mut parsed);
+    let mut parsed = parse_json(value.get(), limits_of(value.get())).ok()?;
+    let taken = take_off_ours(&mut parsed) | take_off_addresses(&mut parsed);
     Some(match ringfence::text::clean_json(&parsed).0 {
         None if taken => raw(&parsed),
         None => value.to_owned(),
         Some(clean) => raw(&restored(&parsed, clean)),
     })
+}
+
+/// Returns what a message may hold that was not too long to be read: the longer it is, the more values.
+pub(crate) const fn limits_of(text: &str) -> JsonLimits {
+    let usual = JsonLimits::DOCUMENT;
+    let times = text.len() / usual.bytes + 1;
+    JsonLimits { bytes: usual.bytes * times, depth: usual.depth, values: usual.values * times }
 }
 
 /// What only we say, and no server: the beginning of a name in `_meta`.

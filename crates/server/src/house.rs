@@ -1,8 +1,9 @@
 //! What all sessions share: the servers, the policy, the pins, and whoever is asked for approval.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ringfence::{Approver, Registry, RequestFilter, RequestState};
@@ -10,11 +11,15 @@ use ringfence::{Approver, Registry, RequestFilter, RequestState};
 use crate::book::PinBook;
 use crate::console::Live;
 use crate::door::{Agent, Door, Room};
+use crate::raw::RawObject;
 use crate::session::Session;
 use crate::spec::ServerSpec;
 
 /// How often it is looked for calls whose process has ended.
 const RESUME: Duration = Duration::from_secs(60);
+
+/// The deadline of a registry whose calls have none but their own `wall`: longer than anything runs.
+pub const NO_DEADLINE: Duration = Duration::from_hours(365 * 24);
 
 /// Makes the registry of one session: the toolbox's own tools are in it, and whoever is given is asked for approval.
 pub type MakeRegistry = dyn Fn(Arc<dyn Approver>) -> Result<Registry, String> + Send + Sync;
@@ -31,6 +36,8 @@ pub struct House {
     pub(crate) key: [u8; 32],
     sessions: AtomicU64,
     instance: String,
+    /// What each server that was started says to models (`instructions`), by its name.
+    introductions: Mutex<HashMap<String, RawObject>>,
 }
 
 /// How a house is run.
@@ -106,7 +113,24 @@ impl House {
             key,
             sessions: AtomicU64::new(0),
             instance,
+            introductions: Mutex::default(),
         }))
+    }
+
+    /// Remembers what a server that was just started says to models.
+    pub(crate) fn remember_introduction(&self, server: &str, said: &RawObject) {
+        let mut introduction = RawObject::default();
+        if let Some(instructions) = said.get("instructions") {
+            introduction.set("instructions", instructions.to_owned());
+        }
+        let mut known = self.introductions.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(server.to_owned(), introduction);
+    }
+
+    /// Returns what a server said to models when it was started last; nothing where it never was.
+    pub(crate) fn introduction(&self, server: &str) -> Option<RawObject> {
+        let known = self.introductions.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(server).cloned()
     }
 
     /// Opens a session.

@@ -55,12 +55,12 @@ impl Judge<'_> {
             }
         }
         let present: HashSet<&str> = keys.iter().map(String::as_str).collect();
-        let gone: Vec<(&str, &Value)> = self
+        let gone: Vec<Gone<'_>> = self
             .pins
             .server_definitions(self.server)
             .filter(|(old, ..)| old.split(':').next() == Some(kind) && !present.contains(old))
-            .map(|(old, _, definition)| (old, definition))
             .take(MOST_GONE)
+            .map(|(key, _, definition)| Gone { key, definition, words: words_of(definition) })
             .collect();
         let mut judgement = Judgement::default();
         let mut known = BTreeSet::new();
@@ -69,14 +69,20 @@ impl Judge<'_> {
             if !known.insert(key.clone()) {
                 continue;
             }
-            let verdict = verdict_of(&definition);
             let alike = likenesses.get(&ringfence::text::likeness(key));
             let alike = alike.and_then(|alike| alike.iter().find(|other| **other != key.as_str()));
-            let renamed = gone.iter().find(|(_, old)| resembles(old, &definition));
-            let renamed_from = renamed.map(|(old, _)| (*old).to_owned());
             let digest = ringfence::json_digest(&definition);
             let status = digest.clone().map(|_| self.pins.server_status(self.server, key, &definition));
             let is_new = matches!(status, Ok(PinStatus::New));
+            if !twice && matches!(status, Ok(PinStatus::Accepted)) {
+                // What somebody has accepted is neither scanned nor compared with others: that takes most of the time.
+                judgement.all.push(Judged { key: key.clone(), definition, quarantine: None });
+                continue;
+            }
+            let verdict = verdict_of(&definition);
+            let words = words_of(&definition);
+            let renamed = gone.iter().find(|one| one.resembles(&definition, &words));
+            let renamed_from = renamed.map(|one| one.key.to_owned());
             let why = match status {
                 _ if twice => Some((Why::Twice, "the server defines it twice".to_owned(), Vec::new())),
                 Err(error) => Some((Why::New, format!("it has no digest: {error}"), Vec::new())),
@@ -224,23 +230,34 @@ pub(crate) fn looks_hostile(definition: &Value) -> bool {
     verdict_of(definition).0 != Verdict::Accept
 }
 
-/// Says whether one definition is likely the other under a new name.
-fn resembles(old: &Value, new: &Value) -> bool {
-    let field = |of: &Value, name: &str| of.get(name).cloned().unwrap_or_default();
-    let words = |of: &Value| -> BTreeSet<String> {
-        let text = of.get("description").and_then(Value::as_str).unwrap_or_default();
-        text.split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .map(str::to_lowercase)
-            .collect()
-    };
-    let (was, is) = (words(old), words(new));
-    let (shared, both) = (was.intersection(&is).count(), was.union(&is).count());
-    let same_schema = field(old, "inputSchema") == field(new, "inputSchema");
-    let has_schema =
-        old.pointer("/inputSchema/properties").and_then(Value::as_object).is_some_and(|own| !own.is_empty());
-    // The same words, or the same arguments and half of the words.
-    both > 0 && (shared * 5 >= both * 4 || (same_schema && has_schema && shared * 2 >= both))
+/// A definition that was accepted and is no longer sent.
+struct Gone<'a> {
+    key: &'a str,
+    definition: &'a Value,
+    words: BTreeSet<String>,
+}
+
+impl Gone<'_> {
+    /// Says whether another definition is likely this one under a new name.
+    fn resembles(&self, new: &Value, words: &BTreeSet<String>) -> bool {
+        let schema = |of: &Value| of.get("inputSchema").cloned().unwrap_or_default();
+        let shared = self.words.intersection(words).count();
+        let both = self.words.len() + words.len() - shared;
+        let has_schema = || {
+            let own = self.definition.pointer("/inputSchema/properties").and_then(Value::as_object);
+            own.is_some_and(|own| !own.is_empty())
+        };
+        // The same words, or the same arguments and half of the words.
+        both > 0
+            && (shared * 5 >= both * 4
+                || (shared * 2 >= both && has_schema() && schema(self.definition) == schema(new)))
+    }
+}
+
+fn words_of(definition: &Value) -> BTreeSet<String> {
+    let text = definition.get("description").and_then(Value::as_str).unwrap_or_default();
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
 }
 
 #[cfg(test)]

@@ -3,13 +3,15 @@
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
+use crate::oversize::{Oversize, OversizeScan};
+
 /// One line that was read.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Line {
     /// A line without its end.
     Text(String),
-    /// A line that is longer than it may be, and was skipped; its beginning is kept.
-    TooLong(String),
+    /// A line that is longer than it may be, and was skipped; what it is an answer to is kept.
+    TooLong(Vec<Oversize>),
     /// A line that is not UTF-8.
     NotText,
 }
@@ -23,8 +25,6 @@ pub(crate) struct Lines<R> {
 
 /// How much of the room for one line is kept for the next.
 const KEPT: usize = 64 << 10;
-/// How much of a line that is too long is looked at.
-const HEAD: usize = 256;
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
     pub(crate) const fn new(from: R, most: usize) -> Self {
@@ -37,7 +37,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         loop {
             self.line.clear();
             self.line.shrink_to(KEPT);
-            let mut too_long = false;
+            let mut too_long: Option<OversizeScan> = None;
             let ended = loop {
                 let available = self.from.fill_buf().await?;
                 if available.is_empty() {
@@ -45,14 +45,16 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
                 }
                 let end = available.iter().position(|byte| *byte == b'\n');
                 let piece = available.get(..end.unwrap_or(available.len())).unwrap_or_default();
-                too_long |= self.line.len() + piece.len() > self.most;
-                if !too_long {
-                    self.line.extend_from_slice(piece);
-                } else if self.line.len() < HEAD {
-                    self.line.extend_from_slice(piece.get(..HEAD.min(piece.len())).unwrap_or_default());
-                } else {
-                    self.line.truncate(HEAD);
+                if too_long.is_none() && self.line.len() + piece.len() > self.most {
+                    let mut scan = OversizeScan::default();
+                    scan.take(&self.line);
+                    too_long = Some(scan);
+                    self.line.clear();
                     self.line.shrink_to(KEPT);
+                }
+                match &mut too_long {
+                    Some(scan) => scan.take(piece),
+                    None => self.line.extend_from_slice(piece),
                 }
                 let used = end.map_or(available.len(), |end| end + 1);
                 self.from.consume(used);
@@ -63,9 +65,8 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             if !ended {
                 return Ok(None);
             }
-            if too_long {
-                let head = self.line.get(..HEAD.min(self.line.len())).unwrap_or_default();
-                return Ok(Some(Line::TooLong(String::from_utf8_lossy(head).into_owned())));
+            if let Some(scan) = too_long {
+                return Ok(Some(Line::TooLong(scan.finish())));
             }
             if self.line.last() == Some(&b'\r') {
                 self.line.pop();
@@ -107,10 +108,11 @@ pub(crate) async fn write_lines(mut to: impl AsyncWrite + Unpin, mut lines: mpsc
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Id;
 
     #[tokio::test]
     async fn long_lines_are_skipped_and_the_next_is_read() {
-        let text = b"one\r\n\n0123456789A\ntwo\n\xff\nhalf".to_vec();
+        let text = b"one\r\n\n0123456789A\ntwo\n{\"a\":1,\"id\":7}\n\xff\nhalf".to_vec();
         let mut lines = Lines::new(tokio::io::BufReader::with_capacity(4, &text[..]), 10);
         let mut all = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
@@ -120,8 +122,9 @@ mod tests {
             all,
             [
                 Line::Text("one".into()),
-                Line::TooLong("0123456789A".into()),
+                Line::TooLong(Vec::new()),
                 Line::Text("two".into()),
+                Line::TooLong(vec![Oversize { id: Some(Id::Number(7)), has_method: false }]),
                 Line::NotText
             ]
         );

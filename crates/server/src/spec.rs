@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ringfence::egress::Witness;
-use ringfence::policy::{Constraints, Idempotency, Limits, Risk, SafetyClass};
+use ringfence::policy::{Constraints, Idempotency, Limits, Risk, SafetyClass, Size, Span};
 use ringfence::{Capabilities, Running, ToolError};
+
+use crate::message::MAX_MESSAGE;
 
 /// A server behind the fence.
 #[derive(Clone)]
@@ -24,8 +26,14 @@ pub struct ServerSpec {
     pub tools: BTreeMap<String, ToolRule>,
     /// How long it stays when nothing is asked of it.
     pub idle: Duration,
-    /// How long one call may take, the time that people take to answer not counted.
-    pub patience: Duration,
+    /// How long one call of any of its tools may take; no limit where none is given.
+    pub wall: Option<Span>,
+    /// The largest message that it may send, in bytes.
+    pub max_message: usize,
+    /// Whether it may have the client's model complete texts.
+    pub sampling: bool,
+    /// Whether it may ask the person at the client.
+    pub elicitation: bool,
     /// Starts it.
     pub starter: Arc<dyn Starter>,
 }
@@ -89,6 +97,20 @@ pub trait Starter: Send + Sync {
 }
 
 impl ServerSpec {
+    /// Returns the client's capabilities that the operator withholds from it.
+    pub(crate) fn withheld(&self) -> Vec<&'static str> {
+        let switches = [(self.sampling, "sampling"), (self.elicitation, "elicitation")];
+        switches.into_iter().filter_map(|(is_permitted, name)| (!is_permitted).then_some(name)).collect()
+    }
+
+    /// Returns what a call of one of its tools may spend: of the tool's time and the server's, the shorter.
+    pub(crate) fn limits_of(&self, rule: &ToolRule) -> Limits {
+        let wall = rule.limits.wall.into_iter().chain(self.wall).min();
+        // An output is a message, and what may be sent may be kept.
+        let most = (self.max_message > MAX_MESSAGE).then(|| Size::new(self.max_message as u64));
+        Limits { wall, output: rule.limits.output.or(most), ..rule.limits }
+    }
+
     /// Returns the name under which something of this server is offered.
     pub(crate) fn offered(&self, name: &str) -> String {
         if self.prefixed { format!("{}__{name}", self.name) } else { name.to_owned() }

@@ -3,12 +3,10 @@
 //! INVARIANT: what a server asks in the course of a request goes to the client that made it, and to no other.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::time::Duration;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
 
 use crate::era::Era;
 use crate::message::{Answer, error_code, notification_line, rpc_error};
@@ -38,7 +36,6 @@ pub(crate) struct Tie {
     pub(crate) arguments: OnceLock<Arc<Value>>,
     /// What the server answered, as it was written.
     pub(crate) answer: Mutex<Option<Answer>>,
-    waiting: Mutex<Waiting>,
 }
 
 /// A question to a modern client.
@@ -48,14 +45,6 @@ pub(crate) struct Question {
     pub(crate) method: String,
     pub(crate) params: Raw,
     pub(crate) tell: oneshot::Sender<Raw>,
-}
-
-/// How long a request has waited for the client.
-#[derive(Default)]
-struct Waiting {
-    open: usize,
-    since: Option<Instant>,
-    total: Duration,
 }
 
 impl Tie {
@@ -87,7 +76,6 @@ impl Tie {
             questions,
             arguments: OnceLock::new(),
             answer: Mutex::default(),
-            waiting: Mutex::default(),
         };
         (Arc::new(tie), asked)
     }
@@ -124,7 +112,6 @@ impl Tie {
 
     /// Asks the client something, and waits for its answer.
     pub(crate) async fn ask(&self, name: Option<&str>, method: &str, params: Raw) -> Answer {
-        let _waits = Waits::new(self);
         match self.era {
             Era::Legacy => match self.session.upgrade() {
                 Some(session) => session.ask(&self.outlet(), method, &params).await,
@@ -140,40 +127,8 @@ impl Tie {
             }
         }
     }
-
-    /// Returns how long the request has waited for its client so far, and whether it does now.
-    pub(crate) fn waited(&self) -> (Duration, bool) {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = waiting.since.map_or(Duration::ZERO, |since| since.elapsed());
-        (waiting.total + now, waiting.since.is_some())
-    }
 }
 
 fn gone() -> Raw {
     rpc_error(error_code::INTERNAL, "the client is gone or cannot be asked")
-}
-
-/// Counts the time in which a request waits for its client.
-struct Waits<'a>(&'a Tie);
-
-impl<'a> Waits<'a> {
-    fn new(tie: &'a Tie) -> Self {
-        let mut waiting = tie.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.open += 1;
-        waiting.since.get_or_insert_with(Instant::now);
-        drop(waiting);
-        Self(tie)
-    }
-}
-
-impl Drop for Waits<'_> {
-    fn drop(&mut self) {
-        let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.open = waiting.open.saturating_sub(1);
-        if waiting.open == 0
-            && let Some(since) = waiting.since.take()
-        {
-            waiting.total += since.elapsed();
-        }
-    }
 }

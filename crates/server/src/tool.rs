@@ -1,16 +1,14 @@
 //! A server's tool in the pipeline: whatever is decided about a call is decided before this runs.
 
 use std::sync::{Arc, PoisonError, Weak};
-use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use ringfence::policy::{Declaration, JsonLimits, parse_json};
 use ringfence::{Code, Context, Refusal, Tool, ToolError};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::era::Hello;
-use crate::message::Answer;
+use crate::question::{label_error, take_off_addresses};
 use crate::raw::{RawObject, raw};
 use crate::tie::Tie;
 use crate::upstream::Upstream;
@@ -140,21 +138,26 @@ impl ServerTool {
         let tie = context.carried::<Tie>();
         let session = upstream.session.upgrade().ok_or_else(gone)?;
         let hello = session.hello().unwrap_or_else(|| Hello::legacy(RawObject::default()));
-        let params = self.params(arguments, &context, tie.as_ref());
-        let asked = upstream.request(&hello, self.asks.method(), params, tie.as_ref());
-        let answer = within(upstream.spec.patience, tie.as_deref(), asked).await?;
+        let mut params = self.params(arguments, &context, tie.as_ref());
+        if session.house().transparent().is_none() {
+            // Tasks are not offered where several servers have them: whose a task is could not be told.
+            params.remove("task");
+        }
+        // The pipeline holds the call to its `wall`, where it has one.
+        let answer = upstream.request(&hello, self.asks.method(), params, tie.as_ref()).await;
         let answer = answer.map_err(|gone| unreachable(&upstream, &gone))?;
         let mut answer = answer;
         let result = match &mut answer {
-            Ok(result) => parse_json(result.get(), JsonLimits::DOCUMENT)
+            Ok(result) => parse_json(result.get(), crate::clean::limits_of(result.get()))
                 .map(|mut value| {
-                    if crate::clean::take_off_ours(&mut value) {
+                    if crate::clean::take_off_ours(&mut value) | take_off_addresses(&mut value) {
                         *result = raw(&value);
                     }
                     value
                 })
                 .map_err(|error| ToolError::new(format!("what the server returned cannot be used: {error}"))),
             Err(error) => {
+                *error = label_error(&upstream.spec.name, upstream.spec.elicitation, std::mem::take(error));
                 let message = RawObject::parse(error).ok().and_then(|error| error.text("message"));
                 Err(ToolError::new(message.unwrap_or_else(|| "the server answered with an error".into()))
                     .permanent())
@@ -193,35 +196,6 @@ impl Tool for ServerTool {
             return None;
         }
         Some(output.get("structuredContent").unwrap_or(NOTHING))
-    }
-}
-
-/// Waits for an answer. The time in which the client itself is waited for does not count.
-async fn within(
-    patience: Duration,
-    tie: Option<&Tie>,
-    asked: impl Future<Output = Result<Answer, Gone>>,
-) -> Result<Result<Answer, Gone>, ToolError> {
-    let began = Instant::now();
-    let mut asked = std::pin::pin!(asked);
-    loop {
-        let (waited, waits) = tie.map(Tie::waited).unwrap_or_default();
-        let end = began + patience + waited;
-        let end = if waits { Instant::now() + patience } else { end };
-        tokio::select! {
-            biased;
-            answer = &mut asked => return Ok(answer),
-            () = tokio::time::sleep_until(end) => {}
-        }
-        let (waited, waits) = tie.map(Tie::waited).unwrap_or_default();
-        if !waits && Instant::now() >= began + patience + waited {
-            let seconds = patience.as_secs_f64();
-            let refusal = Refusal::new(
-                Code::DeadlineExceeded,
-                format!("the server did not answer within {seconds} seconds"),
-            );
-            return Err(ToolError::from(refusal));
-        }
     }
 }
 

@@ -89,6 +89,7 @@ pub(crate) fn run(args: &WrapArgs, place: &Place, _: &mut dyn Write) -> Result<E
     if !has_entry {
         server.tried.no_policy();
     }
+    server.tell_dropped();
     let spec = server_spec(&entry, Arc::new(server), false, Duration::ZERO);
     let plan = Plan {
         place,

@@ -24,6 +24,7 @@ use ringfence::sandbox::{SandboxError, SearchPath};
 
 use crate::book::{Lock, private_folder, unique_beside};
 use crate::error::CommandError;
+use crate::program::{find_program, is_script};
 
 pub(crate) use fence::Step;
 pub(crate) use own::{is_fit, own_install};
@@ -197,19 +198,19 @@ fn installs_folder() -> Result<PathBuf, InstallError> {
 }
 
 /// Finds a program that is a program and not a script that looks for one, as the shims of version managers are.
+///
+/// The folders of the client's `PATH` come first, as for a shell.
 fn find_binary(name: &str) -> Option<PathBuf> {
+    let first = find_program(name).filter(|path| !is_script(path));
+    first.or_else(|| find_other_binary(name))
+}
+
+fn find_other_binary(name: &str) -> Option<PathBuf> {
     let own = std::env::var_os("PATH");
     let listed = own.iter().flat_map(std::env::split_paths).filter(|folder| folder.is_absolute());
     let mut found =
         SearchPath::default().find(name).into_iter().chain(listed.map(|folder| folder.join(name)));
     found.find(|path| path.is_file() && !is_script(path))
-}
-
-fn is_script(path: &Path) -> bool {
-    use std::io::Read as _;
-    let mut start = [0; 2];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_err() || start == *b"#!"
 }
 
 #[cfg(test)]

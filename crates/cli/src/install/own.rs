@@ -109,7 +109,12 @@ fn package_of(script: &Path) -> Vec<PathBuf> {
     }
     let mut found = vec![script.to_path_buf()];
     let is_package = |folder: &&Path| PACKAGES.iter().any(|file| folder.join(file).is_file());
-    let Some(root) = above().take(LEVELS).find(is_package) else { return found };
+    let Some(root) = above().take(LEVELS).find(is_package) else {
+        // Of no package: the code that it may import lies beside it.
+        let beside = script.parent().filter(|folder| is_fit(folder));
+        found.extend(beside.map(|folder| modules_beside(folder, script)).unwrap_or_default());
+        return found;
+    };
     found.extend(
         ["package.json", "node_modules"].map(|name| root.join(name)).into_iter().filter(|path| path.exists()),
     );
@@ -142,6 +147,27 @@ fn code_in(folder: &Path) -> Vec<PathBuf> {
         .take(MOST_BESIDE + 1)
         .collect();
     if code.len() > MOST_BESIDE { Vec::new() } else { code }
+}
+
+/// Returns the code that a script of no package may import: files of its own language beside it, and folders with nothing else.
+fn modules_beside(folder: &Path, script: &Path) -> Vec<PathBuf> {
+    let Some(ending) = script.extension() else { return Vec::new() };
+    let is_own = |path: &Path| path.extension() == Some(ending);
+    let holds_own = |path: &Path| {
+        let Ok(listed) = std::fs::read_dir(path) else { return false };
+        let mut files = listed.flatten().filter(|entry| entry.file_name() != "__pycache__").peekable();
+        files.peek().is_some() && files.take(MOST_BESIDE).all(|entry| is_own(&entry.path()))
+    };
+    let code = code_in(folder);
+    let mut found: Vec<PathBuf> = code.into_iter().filter(|path| path.is_dir() || is_own(path)).collect();
+    let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = listed.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).take(MOST_BESIDE);
+    let folders = folders.map(|entry| entry.path());
+    let is_hidden = |path: &Path| {
+        path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b".") || name == "__pycache__")
+    };
+    found.extend(folders.filter(|path| !is_hidden(path) && holds_own(path)));
+    found
 }
 
 fn is_code(path: &Path) -> bool {
@@ -186,6 +212,14 @@ mod tests {
                 "py/src/server.py",
                 "venv/pyvenv.cfg",
                 "alone/x.py",
+                "beside/server.py",
+                "beside/helper.py",
+                "beside/page.js",
+                "beside/.hidden.py",
+                "beside/secrets.env",
+                "beside/package/__init__.py",
+                "beside/space/tool.py",
+                "beside/data/notes.txt",
                 "me/.ssh/id",
                 "me/package.json",
                 "me/y.js",
@@ -205,6 +239,7 @@ mod tests {
             ("/bin/node".to_owned(),      vec![path("me/y.js")],                                 vec!["me/y.js"]),
             ("/bin/python3.11".to_owned(), vec![path("py/src/server.py")],                       vec!["py/src", "py/src/server.py"]),
             ("/bin/python3".to_owned(),   vec!["-m".into(), "server".into()],                    vec![]),
+            ("/bin/python3".to_owned(),   vec![path("beside/server.py")],                        vec!["beside/helper.py", "beside/package", "beside/server.py", "beside/space"]),
             ("/bin/python3".to_owned(),   vec![path("alone/x.py")],                              vec!["alone/x.py"]),
             (path("venv/bin/python3"),    vec!["-m".into(), "server".into()],                    vec!["venv"]),
             (path("venv/bin/server"),     vec![],                                                vec!["venv"]),

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::fence::Step;
 use super::registry::Source;
-use super::{Install, InstallError, Installed, Record, find_binary, is_script};
+use super::{Install, InstallError, Installed, Record, find_other_binary, is_script};
 use crate::error::CommandError;
 use crate::load::read_text;
 
@@ -20,7 +20,7 @@ pub(super) fn install(
     until: Instant,
 ) -> Result<Record, InstallError> {
     let missing = InstallError::Missing { program: "python3", package: install.package.clone() };
-    let python = find_binary("python3").ok_or(missing)?;
+    let python = find_other_binary("python3").ok_or(missing)?;
     let readable = interpreter_folders(&python);
     let step = |name, program, arguments: Vec<OsString>, starts_own, network| Step {
         name,
@@ -141,7 +141,7 @@ pub(super) fn program(install: &Install, root: &Path, record: Record) -> Result<
         script
     };
     // Not what the environment says of itself: a package could have written that.
-    let beside = find_binary("python3").map(|python| interpreter_folders(&python)).unwrap_or_default();
+    let beside = find_other_binary("python3").map(|python| interpreter_folders(&python)).unwrap_or_default();
     Ok(Installed { program, arguments, root: root.to_path_buf(), beside, record })
 }
 

@@ -62,5 +62,33 @@ pub(super) fn folder_name(install: &Install, source: &Source) -> String {
     let digest = ringfence::json_digest(&asked).unwrap_or_default();
     let readable: String =
         install.package.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
-    format!("{kind}-{readable}-{}", digest.get(..24).unwrap_or_default())
+    // Not by the name of the registry: that and a long name look like one of its tokens.
+    let start = match install.kind {
+        Kind::Npm => "npm",
+        Kind::PyPi => "python",
+    };
+    format!("{start}-{readable}-{}", digest.get(..24).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_an_install_is_not_taken_for_a_token() {
+        let hosts = ["r.example".parse().unwrap()].into_iter().collect();
+        for package in
+            ["mcp-server-git", "a-very-long-package-name-of-forty-characters", "my-secret-token-server"]
+        {
+            for line in [format!("uvx {package}"), format!("npx -y {package}"), format!("pipx run {package}")]
+            {
+                let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+                let install = Install::read(&words).unwrap().unwrap();
+                let source = Source::of(&install, Some(&hosts)).unwrap();
+                let path =
+                    format!("/home/me/.local/state/ringfence/installs/{}/x", folder_name(&install, &source));
+                assert_eq!(ringfence::text::clean(&path).text, path, "{line}");
+            }
+        }
+    }
 }

@@ -9,15 +9,12 @@ use ringfence::{
     StoreApprover, Tool,
 };
 use ringfence_server::console::Live;
-use ringfence_server::{Accept, ServerSpec, Starter, ToolRule};
+use ringfence_server::message::MAX_MESSAGE;
+use ringfence_server::{Accept, NO_DEADLINE, ServerSpec, Starter, ToolRule};
 use ringfence_store::Database;
 
 use super::log::tell;
 
-/// How long one call may take, the time that people take not counted.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a call may take altogether.
-const DEADLINE: Duration = Duration::from_secs(15 * 60);
 /// How long a call waits for people who decide elsewhere.
 const WAIT: Duration = Duration::from_secs(10 * 60);
 
@@ -57,7 +54,7 @@ impl Makings {
         let mut builder = Registry::builder()
             .personality(self.personality.clone())
             .backends(backends)
-            .deadline(DEADLINE)
+            .deadline(NO_DEADLINE)
             .keep_keys(self.keep_keys)
             .manifest(self.in_force.clone())
             .observer(Arc::clone(&self.live) as _)
@@ -127,7 +124,49 @@ pub(crate) fn server_spec(
         },
         tools: entry.tools.iter().map(|(name, own)| (name.to_string(), rule(own))).collect(),
         idle: entry.idle.map_or(idle, policy::Span::duration),
-        patience: PATIENCE,
+        wall: entry.limits.wall,
+        max_message: entry
+            .max_message
+            .map_or(MAX_MESSAGE, |most| usize::try_from(most.bytes()).unwrap_or(usize::MAX)),
+        sampling: entry.sampling,
+        elicitation: entry.elicitation,
         starter,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::BoxFuture;
+    use ringfence::egress::Witness;
+    use ringfence::policy::Toolbox;
+    use ringfence::{Running, ToolError};
+    use ringfence_server::ErrorSink;
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Starter for Nothing {
+        fn start(&self, _: ErrorSink, _: Arc<dyn Witness>) -> BoxFuture<'_, Result<Running, ToolError>> {
+            Box::pin(std::future::ready(Err(ToolError::new("nothing is started"))))
+        }
+    }
+
+    #[test]
+    fn a_server_has_the_limits_of_its_entry_and_no_others() {
+        let spec = |lines: &str| {
+            let toolbox = Toolbox::from_toml(&format!("[[server]]\nname = \"s\"\n{lines}")).unwrap();
+            let entry = toolbox.servers(&policy::Variables::default()).0.remove(0);
+            server_spec(&entry, Arc::new(Nothing), false, Duration::ZERO)
+        };
+        let usual = spec("");
+        assert_eq!((usual.wall, usual.max_message), (None, MAX_MESSAGE));
+        assert!(usual.sampling && usual.elicitation);
+        let own =
+            spec("limits = { wall = \"90s\" }\nmax_message = \"64M\"\nsampling = false\nelicitation = false");
+        assert_eq!((own.wall, own.max_message), (Some("90s".parse().unwrap()), 64 << 20));
+        assert!(!own.sampling && !own.elicitation);
+        // No call of a gateway ends before its own limit does.
+        assert!(NO_DEADLINE >= Duration::from_hours(24 * 30));
     }
 }

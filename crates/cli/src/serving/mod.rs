@@ -2,7 +2,9 @@
 
 mod complaint;
 mod console;
+mod dropped;
 mod house;
+mod labelled;
 mod log;
 mod open;
 mod starter;

@@ -194,6 +194,7 @@ impl Listening {
             hosts: self.gateway.hosts.iter().map(ToString::to_string).collect(),
             tls,
             limits: EdgeLimits {
+                requests_per_minute: self.gateway.requests_per_minute,
                 sessions_per_agent: usize::try_from(self.gateway.sessions_per_agent).unwrap_or(usize::MAX),
                 ..EdgeLimits::default()
             },

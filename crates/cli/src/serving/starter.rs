@@ -13,16 +13,14 @@ use ringfence::sandbox::SearchPath;
 use ringfence::{Grant, Running, SandboxLauncher, SecretSource as _, Service, ToolError, run_on_thread};
 use ringfence_server::{ErrorSink, Starter};
 
+use super::dropped::{dropped_line, dropped_variables};
+use super::labelled::LabelledLines;
 use super::log::tell;
 use super::tried::Tried;
 use crate::error::CommandError;
 use crate::install::{Install, Refresh, installed, own_install};
+use crate::program::{env_interpreter, find_program};
 use crate::secrets;
-
-/// The shortest secret that is looked for: a shorter one stands everywhere by chance.
-const SHORTEST: usize = 8;
-/// How much of what a server writes to its error stream is passed on.
-const MOST_PASSED: usize = 4 << 20;
 
 /// A server that is started inside the fence.
 pub(crate) struct Fenced {
@@ -34,6 +32,9 @@ pub(crate) struct Fenced {
     limits: Limits,
     directory: Option<PathBuf>,
     variables: BTreeMap<String, String>,
+    /// The names of variables of whoever started us that it does not get.
+    dropped: Vec<String>,
+    unix_sockets: bool,
     /// Variables, and the secrets they hold.
     secrets: BTreeMap<String, String>,
     /// Their values, once it was started.
@@ -76,11 +77,15 @@ impl Fenced {
                 variables.insert(name, value);
             }
         }
+        let all = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         Ok(Self {
             launcher,
             what,
             ready: tokio::sync::Mutex::default(),
-            limits: entry.limits,
+            // Its `wall` is that of each call: the process goes on.
+            limits: Limits { wall: None, ..entry.limits },
+            dropped: dropped_variables(all, &variables, &entry.secrets),
+            unix_sockets: entry.unix_sockets,
             directory: entry.directory(),
             variables,
             secrets: entry.secrets.clone(),
@@ -88,6 +93,13 @@ impl Fenced {
             tried: Tried::new(entry.name.as_str(), Arc::clone(&grant)),
             grant,
         })
+    }
+
+    /// Tells which variables of the client the server does not get, and how it would.
+    pub(crate) fn tell_dropped(&self) {
+        if let Some(line) = dropped_line(self.tried.server(), &self.dropped) {
+            tell(&line);
+        }
     }
 
     /// Finds out what runs, or installs it; once.
@@ -144,6 +156,7 @@ impl Fenced {
             environment,
             limits: self.limits,
             grant: Arc::clone(&self.grant),
+            unix_sockets: self.unix_sockets,
             install: program.install.clone(),
             network,
         })
@@ -159,21 +172,12 @@ impl Starter for Fenced {
         async move {
             let service = self.service(witness).await?;
             let (tried, values) = (Arc::clone(&self.tried), Arc::clone(&self.values));
-            let mut passed = 0_usize;
+            let mut lines = LabelledLines::new(tried, values, |line: &str| {
+                let _passed = crate::print::errors().write_all(line.as_bytes());
+            });
             let sink = move |bytes: &[u8]| {
                 errors(bytes);
-                let text = String::from_utf8_lossy(bytes);
-                tried.heard(&text);
-                // Escapes would drive the terminal of whoever looks at the log.
-                let mut clean = ringfence::text::clean(&text).text.into_owned();
-                let values = values.lock().unwrap_or_else(PoisonError::into_inner);
-                for value in values.iter().filter(|value| value.len() >= SHORTEST) {
-                    clean = clean.replace(value.as_str(), "[secret]");
-                }
-                if passed < MOST_PASSED {
-                    passed += bytes.len();
-                    let _passed = crate::print::errors().write_all(clean.as_bytes());
-                }
+                lines.take(bytes);
             };
             let launcher = Arc::clone(&self.launcher);
             let runtime = tokio::runtime::Handle::current();
@@ -222,9 +226,8 @@ fn what(entry: &ServerEntry, command: &[String], refresh: Refresh) -> Result<Wha
     }
     let (program, arguments) =
         command.split_first().ok_or_else(|| input("no command is given".to_owned(), None))?;
-    let search = SearchPath::default().and(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
     let here = std::env::current_dir().unwrap_or_default();
-    let found = if program.contains('/') { Some(here.join(program)) } else { search.find(program) };
+    let found = if program.contains('/') { Some(here.join(program)) } else { find_program(program) };
     let found = found.filter(|path| path.exists());
     let program = found.ok_or_else(|| {
         let hint = "install it, or write its whole path";
@@ -236,8 +239,18 @@ fn what(entry: &ServerEntry, command: &[String], refresh: Refresh) -> Result<Wha
 fn find(what: What) -> Result<Program, String> {
     match what {
         What::Here { program, arguments } => {
-            let install = own_install(&program, &arguments);
-            Ok(Program { program, arguments, install })
+            let mut install = own_install(&program, &arguments);
+            // `env` would look in the folders of the system only, and find another interpreter than the client's.
+            let interpreter = env_interpreter(&program);
+            let own = interpreter.and_then(|name| {
+                find_program(&name).filter(|found| Some(found) != SearchPath::default().find(&name).as_ref())
+            });
+            let Some(interpreter) = own else { return Ok(Program { program, arguments, install }) };
+            let script = std::iter::once(program.to_string_lossy().into_owned());
+            let arguments: Vec<String> = script.chain(arguments).collect();
+            install.extend(own_install(&interpreter, &arguments));
+            install.push(program);
+            Ok(Program { program: interpreter, arguments, install })
         }
         What::Package { install, registry, refresh } => {
             let found = installed(&install, registry.as_ref(), refresh, &|line| tell(line));

@@ -46,6 +46,11 @@ impl Tried {
         })
     }
 
+    /// Returns the server's name.
+    pub(super) fn server(&self) -> &str {
+        &self.server
+    }
+
     /// Looks through what the server says on its error stream.
     pub(crate) fn heard(&self, text: &str) {
         for line in text.lines() {

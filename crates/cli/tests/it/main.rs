@@ -52,3 +52,4 @@ mod supervise;
 mod terminal;
 mod workflow;
 mod wrap;
+mod wrapped;

@@ -40,6 +40,8 @@ pub struct Service {
     pub limits: Limits,
     /// What it may reach.
     pub grant: Arc<Grant>,
+    /// Whether it may open Unix sockets, which reach only what a granted path holds.
+    pub unix_sockets: bool,
     /// Its own files, which it may read and run whatever the grant says.
     pub install: Vec<PathBuf>,
     /// What everything that it does on the network belongs to, also what it does in vain; without one it has no network.
@@ -135,6 +137,9 @@ impl SandboxLauncher {
         }
         if let Some(directory) = &service.directory {
             spec = spec.directory(directory);
+        }
+        if service.unix_sockets {
+            spec = spec.unix_sockets();
         }
         if let Some(here) = &service.here {
             spec = spec.directory_if_possible(here);

@@ -1,5 +1,6 @@
 //! Taking tools in: one by one, or all those of one owner at once.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ringfence_policy::{Declaration, Gap, ToolName, validate_declaration, validate_registration};
@@ -123,11 +124,14 @@ impl Registry {
             let mut refused = Vec::new();
             let mut entries = policy.entries.clone();
             entries.retain(|_, entry| !owned(entry.registered.declaration()));
+            // What names look like is worked out once for each: comparing all pairs takes seconds for thousands of tools.
+            let mut likenesses: HashMap<String, ToolName> =
+                entries.keys().map(|name| (ringfence_text::likeness(name.as_str()), name.clone())).collect();
             for (name, registered) in &taken {
-                let alike = |other: &&ToolName| ringfence_text::collide(other.as_str(), name.as_str());
+                let likeness = ringfence_text::likeness(name.as_str());
                 if entries.contains_key(name) {
                     refused.push((name.clone(), RegistrationError::Duplicate(name.clone())));
-                } else if let Some(other) = entries.keys().find(alike).cloned() {
+                } else if let Some(other) = likenesses.get(&likeness).cloned() {
                     let error = RegistrationError::Collision { new: name.clone(), registered: other };
                     refused.push((name.clone(), error));
                 } else {
@@ -137,6 +141,7 @@ impl Registry {
                     }
                     let entry = Entry { registered: Arc::clone(registered), fit: Arc::new(fit) };
                     entries.insert(name.clone(), entry);
+                    likenesses.insert(likeness, name.clone());
                 }
             }
             let next = Policy {

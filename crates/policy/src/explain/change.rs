@@ -41,6 +41,12 @@ pub(super) const fn text(code: ChangeCode) -> Text {
             ACCEPT,
             "accepting lets the values of those secrets be read, and sent wherever the tool may send",
         ),
+        C::ToolSocketsWidened => {
+            (ACCEPT, "accepting lets its process talk to programs whose sockets lie below granted paths")
+        }
+        C::ToolClientWidened => {
+            (ACCEPT, "accepting lets the server use the client's model, or put questions to its person")
+        }
         C::ToolStorageWidened => {
             (ACCEPT, "accepting lets others read what the tool keeps, or keeps it longer")
         }
@@ -92,6 +98,8 @@ pub(super) const fn text(code: ChangeCode) -> Text {
         | C::ToolFilesystemWriteNarrowed
         | C::ToolEnvironmentNarrowed
         | C::ToolSecretsNarrowed
+        | C::ToolSocketsNarrowed
+        | C::ToolClientNarrowed
         | C::ToolStorageNarrowed
         | C::ToolApprovalStrengthened
         | C::ToolConstraintTightened

@@ -117,6 +117,9 @@ pub struct GatewayRecord {
     /// How many sessions one agent may have; absent = 32.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions_per_agent: Option<u32>,
+    /// How many messages one agent may send in a minute; absent = 120,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u32>,
     /// How long the output of a call with an idempotency key is kept; absent = a week.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_keys: Option<Span>,
@@ -135,11 +138,13 @@ impl GatewayRecord {
     pub(super) fn new(gateway: &GatewayEntry) -> Self {
         let usual = GatewayEntry::default();
         let (sessions, keep) = (gateway.sessions_per_agent, gateway.keep_keys);
+        let requests = gateway.requests_per_minute;
         Self {
             hosts: gateway.hosts.iter().map(ToString::to_string).collect(),
             listen: gateway.listen,
             policy_tool: gateway.policy_tool,
             sessions_per_agent: (sessions != usual.sessions_per_agent).then_some(sessions),
+            requests_per_minute: (requests != usual.requests_per_minute).then_some(requests),
             keep_keys: (keep != usual.keep_keys).then_some(keep),
             tls: gateway.tls.is_some(),
         }

@@ -13,7 +13,8 @@ use super::sourced::{Provenance, Sourced};
 use super::tool::{Approval, Class, LintRecord, Tier, sorted};
 use super::{ManifestError, Sources};
 use crate::{
-    Accept, Constraints, HostSet, Idempotency, Limits, Risk, SafetyClass, ServerEntry, ServerTool, ToolName,
+    Accept, Constraints, HostSet, Idempotency, Limits, Risk, SafetyClass, ServerEntry, ServerTool, Size,
+    ToolName,
 };
 
 /// What a manifest says of one server.
@@ -45,6 +46,9 @@ pub struct ServerRecord {
     /// Its variables, with the digests of their values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// Whether it may ask the person at the client.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub elicitation: bool,
     /// The digest of the entry.
     #[serde(default)]
     pub hash: String,
@@ -54,9 +58,15 @@ pub struct ServerRecord {
     /// What its code was seen to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lint: Option<LintRecord>,
+    /// The largest message that it may send; absent = 16 MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_message: Option<Size>,
     /// The hosts that its install step may reach, where they are written.
     #[serde(default, skip_serializing_if = "Sourced::is_empty")]
     pub registry: Sourced<HostSet>,
+    /// Whether it may have the client's model complete texts.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub sampling: bool,
     /// The weakest confinement it may run under.
     pub sandbox: Tier,
     /// The variables that hold secrets, with their refs.
@@ -65,6 +75,21 @@ pub struct ServerRecord {
     /// What is said of single tools.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<ToolName, ServerToolRecord>,
+    /// Whether its process may open Unix sockets.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unix_sockets: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn is_true(flag: &bool) -> bool {
+    *flag
+}
+
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// What a manifest says of one tool of a server.
@@ -120,14 +145,18 @@ impl ServerRecord {
             definitions: sources.definitions.get(server.name.as_str()).cloned().unwrap_or_default(),
             directory: directory.transpose()?,
             env: env.collect::<Result<_, ManifestError>>()?,
+            elicitation: server.elicitation,
             hash: String::new(),
             limits: SourcedLimits::new(&server.limits, &sources.personality.limits, &sources.defaults.server)
                 .map_err(source)?,
             lint: sources.lint.get(server.name.as_str()).cloned(),
+            max_message: server.max_message,
             registry: Sourced::new(registry).map_err(source)?,
+            sampling: server.sampling,
             sandbox: Tier::Sandboxed,
             secrets: server.secrets.clone(),
             tools: tools.collect::<Result<_, ManifestError>>()?,
+            unix_sockets: server.unix_sockets,
         };
         Ok(Self { hash: record.computed_hash()?, ..record })
     }

@@ -17,6 +17,9 @@ pub fn check_servers<'a>(
     servers.into_iter().flat_map(|server| Check { server, found: Vec::new() }.all(personality)).collect()
 }
 
+/// The smallest and the largest limit of a message: a handshake fits, and so does the memory of a machine.
+const MESSAGE_RANGE: std::ops::RangeInclusive<u64> = (64 << 10)..=(1 << 30);
+
 struct Check<'a> {
     server: &'a ServerEntry,
     found: Vec<EntryGap>,
@@ -38,6 +41,7 @@ impl Check<'_> {
         self.directory(&grant);
         self.variables(&grant);
         self.registry();
+        self.message();
         for (name, tool) in &self.server.tools {
             self.tool(name, tool);
         }
@@ -112,6 +116,14 @@ impl Check<'_> {
             let message =
                 format!("the install step may reach single hosts only, and `{pattern}` is a pattern");
             self.push("registry", message, "name the hosts one by one");
+        }
+    }
+
+    fn message(&mut self) {
+        let Some(most) = self.server.max_message else { return };
+        if !MESSAGE_RANGE.contains(&most.bytes()) {
+            let message = format!("a message cannot be limited to {most}");
+            self.push("max_message", message, "give `64K` to `1G`");
         }
     }
 

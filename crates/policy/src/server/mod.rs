@@ -15,7 +15,8 @@ use serde::{Deserialize, Deserializer};
 
 use crate::expand::{expand_path, expand_text};
 use crate::{
-    Capabilities, Constraints, HostSet, Idempotency, Limits, Risk, SafetyClass, Span, ToolName, Variables,
+    Capabilities, Constraints, HostSet, Idempotency, Limits, Risk, SafetyClass, Size, Span, ToolName,
+    Variables,
 };
 
 pub use check::check_servers;
@@ -48,9 +49,21 @@ pub struct ServerEntry {
     /// The hosts that its install step may reach; absent = the registry of the program that installs it.
     #[serde(default)]
     pub registry: Option<HostSet>,
-    /// What its process may spend.
+    /// What its process may spend; `wall` limits each call instead, because the process goes on.
     #[serde(default)]
     pub limits: Limits,
+    /// The largest message that it may send; absent = 16 MiB.
+    #[serde(default, alias = "maxMessage")]
+    pub max_message: Option<Size>,
+    /// Whether its process may open Unix sockets, which reach only what a granted path holds.
+    #[serde(default, alias = "unixSockets")]
+    pub unix_sockets: bool,
+    /// Whether it may have the client's model complete texts (`sampling/createMessage`).
+    #[serde(default = "yes")]
+    pub sampling: bool,
+    /// Whether it may ask the person at the client (`elicitation/create`).
+    #[serde(default = "yes")]
+    pub elicitation: bool,
     /// After how long without a question it is stopped.
     #[serde(default)]
     pub idle: Option<Span>,
@@ -76,6 +89,10 @@ impl ServerEntry {
             directory: None,
             registry: None,
             limits: Limits::default(),
+            max_message: None,
+            unix_sockets: false,
+            sampling: true,
+            elicitation: true,
             idle: None,
             policy_tool: true,
             tools: BTreeMap::new(),

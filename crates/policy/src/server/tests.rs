@@ -22,6 +22,10 @@ registry = ["registry.example"]
 limits = { memory = "512M", processes = 64 }
 idle = "10m"
 policy_tool = false
+max_message = "64M"
+unix_sockets = true
+sampling = false
+elicitation = false
 [server.tool.transfer]
 class = "financial"
 risk = "high"
@@ -79,6 +83,12 @@ fn reads_everything_that_an_entry_can_say() {
     assert_eq!(git.env["DATA"], "/srv/w/data");
     assert_eq!(git.directory(), Some(PathBuf::from("/srv/w/sub")));
     assert_eq!((git.accept, git.policy_tool), (Accept::Clean, false));
+    assert_eq!((git.max_message, git.unix_sockets), (Some(Size::new(64 << 20)), true));
+    assert_eq!((git.sampling, git.elicitation), (false, false));
+    assert_eq!(
+        (time.max_message, time.unix_sockets, time.sampling, time.elicitation),
+        (None, false, true, true)
+    );
     let transfer = &git.tools["transfer"];
     assert_eq!((transfer.class, transfer.risk), (Some(SafetyClass::Financial), Some(Risk::High)));
     assert!(!transfer.enabled);
@@ -115,6 +125,8 @@ fn the_numbers_of_a_gateway_have_bounds() {
         ("sessions_per_agent = 256", ""),
         ("sessions_per_agent = 0",   "sessions_per_agent"),
         ("sessions_per_agent = 257", "sessions_per_agent"),
+        ("requests_per_minute = 60", ""),
+        ("requests_per_minute = 59", "requests_per_minute"),
         ("keep_keys = \"1h\"",       ""),
         ("keep_keys = \"8784h\"",    ""),
         ("keep_keys = \"59m\"",      "keep_keys"),
@@ -166,6 +178,8 @@ fn a_bad_entry_is_told_with_its_place() {
         ("[personality]\nfs_reach = { read = [\"/srv\"] }\n[[server]]\nname = \"s\"\ncapabilities = { fs_reach = { read = [\"/srv/*.md\"] } }".to_owned(), "server s capabilities.fs_reach.read: a server's process cannot be given the read glob `/srv/*.md`"),
         (server("capabilities = { storage = { scope = \"session\" } }"), "server s capabilities.storage: a server keeps no storage"),
         (server("capabilities = { network = { allow = [\"a.example\"] } }"), "server s capabilities.network: host `a.example` is not covered"),
+        (server("max_message = \"1K\""),                              "server s max_message: a message cannot be limited to 1K"),
+        (server("max_message = \"2G\""),                              "server s max_message: a message cannot be limited to 2G"),
         (server("registry = []"),                                     "server s registry: an empty list"),
         (server("registry = [\"*.example\"]"),                        "server s registry: the install step may reach single hosts only"),
         ("[personality]\nnetwork = { allow = [\"a.example\"] }\n[[server]]\nname = \"s\"\ncapabilities = { network = { allow = [\"a.example\"] } }\n[server.tool.x]\nclass = \"write\"".to_owned(), "server s tool.x.class: CLASS_UNDERSTATED"),

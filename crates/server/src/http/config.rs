@@ -56,7 +56,7 @@ pub struct EdgeLimits {
     pub sessions: usize,
     /// How many sessions one agent may have.
     pub sessions_per_agent: usize,
-    /// How many messages one agent may send in a minute, all at once or spread.
+    /// How many messages one agent may send in a minute, all at once or spread. Each session of anonymous clients has its own count.
     pub requests_per_minute: u32,
     /// How many connections there may be. Beyond that a new one takes the place of one that has shown no token, and waits where
     /// there is none; one agent keeps at most a quarter of them.
@@ -80,7 +80,7 @@ impl Default for EdgeLimits {
             body_timeout: Duration::from_secs(30),
             sessions: 256,
             sessions_per_agent: 32,
-            requests_per_minute: 6000,
+            requests_per_minute: 120_000,
             connections: 1024,
             in_flight: 64,
             idle: Duration::from_secs(600),

@@ -23,7 +23,7 @@ use crate::message::{Id, Message, error_code};
 use crate::outlet::Outlet;
 
 /// The header that names a session.
-const SESSION: &str = "mcp-session-id";
+pub(super) const SESSION: &str = "mcp-session-id";
 
 /// How long a client waits for something to be taken that wants no answer.
 const TAKEN: Duration = Duration::from_secs(1);

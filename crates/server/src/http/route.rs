@@ -31,7 +31,7 @@ pub(super) struct House {
     pub(super) anonymous: bool,
     pub(super) guard: Guard,
     pub(super) limits: EdgeLimits,
-    pub(super) messages: Rate<usize>,
+    pub(super) messages: Rate<Charged>,
     pub(super) failures: Rate<IpAddr>,
     pub(super) table: Table,
 }
@@ -42,6 +42,15 @@ pub(super) type Front = Arc<House>;
 /// Which agent asks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller(pub(super) usize);
+
+/// Whose messages are counted together.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Charged {
+    /// Those of an agent, by its place.
+    Agent(usize),
+    /// Those of one session of clients that have no name, by a number that no other open session has.
+    Session(usize),
+}
 
 /// Where a request comes from.
 #[derive(Clone, Copy, Debug)]
@@ -97,11 +106,13 @@ async fn enter(
     if let Some(known) = front.agents.get(caller.0) {
         place.authenticate(&known.agent.name);
     }
-    if let Err(reply) = charge(&front, caller, 1) {
+    let charged = charged(&front, caller, &parts);
+    if let Err(reply) = charge(&front, charged, 1) {
         return sealed(reply);
     }
     request = Request::from_parts(parts, body);
     request.extensions_mut().insert(caller);
+    request.extensions_mut().insert(charged);
     sealed(next.run(request).await)
 }
 
@@ -139,12 +150,22 @@ fn bearer(text: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Counts messages of an agent.
-pub(super) fn charge(front: &Front, caller: Caller, count: usize) -> Result<(), Reply> {
+/// Tells whose messages a request is counted among. One anonymous client does not use up what another may send; what names no
+/// session that there is counts for all of them together.
+fn charged(front: &Front, caller: Caller, parts: &Parts) -> Charged {
+    let named = parts.headers.get(legacy::SESSION).and_then(|value| value.to_str().ok());
+    let queried = || parts.uri.query().and_then(|query| query.strip_prefix("session="));
+    let session = named.or_else(queried).filter(|_| front.anonymous);
+    let number = session.and_then(|id| front.table.number_of(caller.0, id));
+    number.map_or(Charged::Agent(caller.0), Charged::Session)
+}
+
+/// Counts messages.
+pub(super) fn charge(front: &Front, charged: Charged, count: usize) -> Result<(), Reply> {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     front
         .messages
-        .take(caller.0, count)
+        .take(charged, count)
         .map_err(|wait| later(plain(StatusCode::TOO_MANY_REQUESTS, "too many requests in a minute"), wait))
 }
 
@@ -164,7 +185,12 @@ pub(super) fn refused(full: Full) -> Reply {
 }
 
 /// The one endpoint of both eras.
-async fn mcp(State(front): State<Front>, Extension(caller): Extension<Caller>, request: Request) -> Reply {
+async fn mcp(
+    State(front): State<Front>,
+    Extension(caller): Extension<Caller>,
+    Extension(charged): Extension<Charged>,
+    request: Request,
+) -> Reply {
     let (parts, body) = request.into_parts();
     let Ok(stated) = version::header(&parts.headers, version::HEADER) else {
         let text = "the header `MCP-Protocol-Version` is not clear";
@@ -172,7 +198,7 @@ async fn mcp(State(front): State<Front>, Extension(caller): Extension<Caller>, r
     };
     let is_modern = version::era_of_header(stated) == Era::Modern;
     match parts.method {
-        Method::POST => match posted(&front, caller, &parts, stated, body).await {
+        Method::POST => match posted(&front, (caller, charged), &parts, stated, body).await {
             Ok(reply) | Err(reply) => reply,
         },
         Method::GET | Method::DELETE if is_modern => modern::only_post(),
@@ -190,7 +216,7 @@ async fn mcp(State(front): State<Front>, Extension(caller): Extension<Caller>, r
 
 async fn posted(
     front: &Front,
-    caller: Caller,
+    (caller, charged): (Caller, Charged),
     parts: &Parts,
     stated: Option<&str>,
     body: axum::body::Body,
@@ -205,7 +231,7 @@ async fn posted(
     let mut all = Message::parse(&text).map_err(|error| unreadable(&error))?;
     drop(text);
     if is_batch {
-        charge(front, caller, all.len() - 1)?;
+        charge(front, charged, all.len() - 1)?;
         return Ok(legacy::post_batch(front, caller, &parts.headers, all).await);
     }
     let one = all.pop().ok_or_else(|| plain(StatusCode::BAD_REQUEST, "there is no message"))?;

@@ -93,6 +93,13 @@ impl Table {
         Some(Held::new(Arc::clone(session)))
     }
 
+    /// Returns a number that no other open session has, for a session of an agent.
+    pub(super) fn number_of(&self, agent: usize, id: &str) -> Option<usize> {
+        let sessions = locked(&self.sessions);
+        let session = sessions.named.get(id).filter(|session| session.agent == agent)?;
+        Some(Arc::as_ptr(session).addr())
+    }
+
     /// Returns the session for all requests of an agent that speak for themselves.
     pub(super) fn modern(&self, agent: usize) -> Result<Held, Full> {
         let mut sessions = locked(&self.sessions);

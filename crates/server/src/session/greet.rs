@@ -1,6 +1,7 @@
 //! What a client is told first: who answers, in which version, and what can be asked.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -11,6 +12,9 @@ use crate::ingress::looks_hostile;
 use crate::message::{Answer, error_code, rpc_error};
 use crate::raw::{Raw, RawObject, raw};
 use crate::upstream::connection::Connection;
+
+/// How long one of several servers is waited for when a client is greeted.
+const INTRODUCTION: Duration = Duration::from_secs(10);
 
 impl Session {
     /// Answers a legacy client that comes.
@@ -36,14 +40,16 @@ impl Session {
         let spoken = |version: &str| LEGACY.contains(&version);
         let newest = LEGACY.last().copied().unwrap_or_default();
         let Some((connection, instructions)) = said else {
-            // Several servers: none of them is started before it is needed.
             self.ready_at_once();
             let version = if spoken(&asked) { asked.as_str() } else { newest };
-            return Ok(raw(&json!({
-                "protocolVersion": version,
-                "capabilities": self.own_capabilities(),
-                "serverInfo": own_info(),
-            })));
+            let mut result = RawObject::default();
+            result.set("protocolVersion", raw(version));
+            result.set("capabilities", raw(&self.own_capabilities()));
+            result.set("serverInfo", raw(&own_info()));
+            if let Some(instructions) = self.all_instructions().await {
+                result.set("instructions", instructions);
+            }
+            return Ok(result.to_raw());
         };
         let mut result = match connection.era() {
             Era::Legacy => connection.said(),
@@ -70,7 +76,11 @@ impl Session {
         result.set("resultType", raw("complete"));
         result.set("supportedVersions", raw(&[MODERN]));
         let (capabilities, info, instructions) = match said {
-            None => (raw(&self.own_capabilities()), raw(&own_info()), None),
+            None => {
+                lock(&self.hello).get_or_insert(hello);
+                let instructions = self.all_instructions().await;
+                (raw(&self.own_capabilities()), raw(&own_info()), instructions)
+            }
             Some((connection, instructions)) => {
                 let said = connection.said();
                 let info = match connection.era() {
@@ -112,6 +122,31 @@ impl Session {
         })?;
         let instructions = upstream.accepted_instructions(self, &connection.said()).await;
         Ok(Some((connection, instructions)))
+    }
+
+    /// Returns what several servers say to models, each under its name, as far as somebody has accepted it.
+    ///
+    /// A server that was never started is started for that; one that takes long is not waited for.
+    async fn all_instructions(self: &Arc<Self>) -> Option<Raw> {
+        let hello = self.hello()?;
+        let said = self.upstreams.iter().map(|upstream| {
+            let (upstream, hello) = (Arc::clone(upstream), hello.clone());
+            async move {
+                let said = match self.house.introduction(&upstream.spec.name) {
+                    Some(said) => said,
+                    None => {
+                        let begun = tokio::time::timeout(INTRODUCTION, upstream.connection(&hello)).await;
+                        begun.ok()?.ok()?.said()
+                    }
+                };
+                let accepted = upstream.accepted_instructions(self, &said).await?;
+                let text: String = serde_json::from_str(accepted.get()).ok()?;
+                let text = ringfence::text::clean(&text).text.into_owned();
+                Some(format!("Server `{}`:\n{text}", upstream.spec.name))
+            }
+        });
+        let said: Vec<String> = futures_util::future::join_all(said).await.into_iter().flatten().collect();
+        (!said.is_empty()).then(|| raw(&said.join("\n\n")))
     }
 
     /// Changes what a server says of itself to what is offered here.

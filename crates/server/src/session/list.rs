@@ -1,6 +1,6 @@
 //! What is offered: the definitions that somebody has accepted, as their servers wrote them, and the toolbox's own tools.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use ringfence::policy::{Declaration, Runtime};
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{Session, lock};
 use crate::ingress::{Judged, looks_hostile};
 use crate::message::{Answer, error_code, rpc_error};
+use crate::question::take_off_addresses;
 use crate::raw::{Raw, RawObject, raw};
 use crate::tool::Asks;
 use crate::upstream::Upstream;
@@ -27,20 +28,23 @@ impl Session {
             return Err(rpc_error(error_code::INVALID_PARAMS, "there is only one page"));
         }
         let failures = self.know_all_tools(true).await;
-        let listed: HashMap<String, Arc<Registered>> = self
-            .registry
-            .list()
-            .into_iter()
-            .map(|tool| (tool.declaration().name.to_string(), tool))
-            .collect();
+        // A tool that no model may call is not shown to one.
+        let callable: Vec<Arc<Registered>> = self.registry.list();
+        let callable = || callable.iter().filter(|tool| !tool.declaration().constraints.forbidden);
+        let listed: HashSet<&str> = callable().map(|tool| tool.declaration().name.as_str()).collect();
+        let has_tasks = self.house.transparent().is_some();
         let mut tools: Vec<Value> = Vec::new();
         for upstream in &self.upstreams {
             let listing = lock(&upstream.tools);
             for one in listing.judged.iter().filter(|one| one.quarantine.is_none()) {
                 let Some(own) = one.definition.get("name").and_then(Value::as_str) else { continue };
                 let name = upstream.spec.offered(own);
-                if self.admits(&upstream.spec.name, &name) && listed.contains_key(&name) {
+                if self.admits(&upstream.spec.name, &name) && listed.contains(name.as_str()) {
                     let mut definition = one.definition.clone();
+                    if !has_tasks && !take_off_tasks(&mut definition) {
+                        continue;
+                    }
+                    take_off_addresses(&mut definition);
                     if upstream.spec.prefixed
                         && let Some(definition) = definition.as_object_mut()
                     {
@@ -50,8 +54,7 @@ impl Session {
                 }
             }
         }
-        let own = self.registry.list();
-        let own = own.iter().filter(|tool| !matches!(tool.declaration().runtime, Runtime::Server { .. }));
+        let own = callable().filter(|tool| !matches!(tool.declaration().runtime, Runtime::Server { .. }));
         tools.extend(
             own.filter(|tool| self.admits(TOOLBOX, tool.declaration().name.as_str()))
                 .map(|tool| defined(tool)),
@@ -126,6 +129,7 @@ impl Session {
             let listing = lock(&upstream.prompts);
             for one in listing.judged.iter().filter(|one| one.quarantine.is_none()) {
                 let mut definition = one.definition.clone();
+                take_off_addresses(&mut definition);
                 let own = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
                 if upstream.spec.prefixed
                     && let Some(definition) = definition.as_object_mut()
@@ -206,33 +210,36 @@ impl Session {
                 Err(error) => tracing::warn!(server = %upstream.spec.name, "{}", error.get()),
             }
         }
-        let is_claimed_once = |one: &Raw| {
-            let uri = RawObject::parse(one).ok().and_then(|one| one.text("uri"));
-            uri.is_none_or(|uri| lock(&self.resources).get(&uri).is_none_or(Option::is_some))
-        };
-        all.retain(is_claimed_once);
         Ok(raw(&json!({ member: all })))
     }
 
-    /// Remembers whose resource something is. What two servers claim is neither's: it would be asked of the wrong one.
+    /// Remembers whose resource something is. What several servers claim is of the first of them: another cannot take it away.
     fn belongs(&self, place: usize, one: &RawValue) -> bool {
         let Some(uri) = RawObject::parse(one).ok().and_then(|one| one.text("uri")) else { return true };
         let mut known = lock(&self.resources);
         let is_full = known.len() >= MOST_RESOURCES;
         match known.get_mut(&uri) {
-            Some(owner) if *owner == Some(place) => true,
-            Some(owner) => {
-                if owner.take().is_some() {
-                    tracing::warn!("two servers claim one resource, which is offered no more");
-                }
+            Some(owner) if *owner < place => {
+                let (first, other) = (self.server_at(*owner), self.server_at(place));
+                tracing::warn!(
+                    "server `{other}` claims a resource of server `{first}`; it stays with `{first}`"
+                );
                 false
+            }
+            Some(owner) => {
+                *owner = place;
+                true
             }
             None if is_full => false,
             None => {
-                known.insert(uri, Some(place));
+                known.insert(uri, place);
                 true
             }
         }
+    }
+
+    fn server_at(&self, place: usize) -> &str {
+        self.upstreams.get(place).map_or("", |upstream| upstream.spec.name.as_str())
     }
 
     /// Says whether the client's token goes as far as a tool.
@@ -258,6 +265,18 @@ impl Session {
     pub(super) fn admits_other(&self, upstream: &Upstream, asks: Asks) -> bool {
         self.admits(&upstream.spec.name, &upstream.spec.offered(asks.name()))
     }
+}
+
+/// Takes out of a definition that its tool runs as a task, where tasks are not offered. Returns whether it runs otherwise too.
+fn take_off_tasks(definition: &mut Value) -> bool {
+    let Some(execution) = definition.get_mut("execution").and_then(Value::as_object_mut) else { return true };
+    let support = execution.remove("taskSupport");
+    if execution.is_empty()
+        && let Some(members) = definition.as_object_mut()
+    {
+        members.remove("execution");
+    }
+    support != Some(json!("required"))
 }
 
 /// Returns what may be shown of a resource or a template: without what its server says of it, where that looks hostile, and

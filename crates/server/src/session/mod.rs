@@ -60,8 +60,8 @@ pub struct Session {
     parked: Mutex<Parked>,
     listens: Mutex<Listens>,
     refusals: Mutex<VecDeque<(String, Code, String)>>,
-    /// Which server a resource came from; none where several claim it.
-    resources: Mutex<HashMap<String, Option<usize>>>,
+    /// Which server a resource is of: the first of the policy that lists it.
+    resources: Mutex<HashMap<String, usize>>,
 }
 
 impl Session {

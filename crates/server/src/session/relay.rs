@@ -1,6 +1,7 @@
 //! Everything that is neither listed nor called: passed on to the server it is meant for, and cleaned on the way back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -12,6 +13,9 @@ use crate::outlet::Outlet;
 use crate::raw::{RawObject, raw};
 use crate::tool::Asks;
 use crate::upstream::Upstream;
+
+/// How long a server may take to answer something that is no call.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Session {
     /// Passes a request on.
@@ -37,7 +41,9 @@ impl Session {
         };
         let (tie, _questions) = self.tie(&request, era, outlet);
         let asked = upstream.request(&hello, &method, params, Some(&tie));
-        match tokio::time::timeout(upstream.spec.patience, asked).await {
+        // The result of a task is there when the task is done, and that takes as long as it takes.
+        let patience = if method == "tasks/result" { crate::house::NO_DEADLINE } else { PATIENCE };
+        match tokio::time::timeout(patience, asked).await {
             Ok(Ok(answer)) => clean_answer(&answer),
             Ok(Err(gone)) => Err(rpc_error(error_code::INTERNAL, &ringfence::text::clean(&gone.why).text)),
             Err(_) => Err(rpc_error(error_code::INTERNAL, "the server did not answer in time")),
@@ -101,7 +107,8 @@ impl Session {
         self.upstreams.iter().position(|upstream| upstream.spec.own(name).is_some())
     }
 
-    /// Returns the server that a resource is of: the only one, the one that listed it, or the only one with a template for it.
+    /// Returns the server that a resource is of: the only one, the first that listed it, or the one whose template says most of it;
+    /// of several, the first of the policy.
     pub(super) async fn resource_server(self: &Arc<Self>, uri: &str) -> Option<Arc<Upstream>> {
         if let [only] = &self.upstreams[..] {
             return Some(Arc::clone(only));
@@ -111,10 +118,10 @@ impl Session {
             let _listed = self.list_resources("resources/list", "resources", RawObject::default()).await;
         }
         if let Some(owner) = known(self) {
-            return self.upstreams.get(owner?).cloned();
+            return self.upstreams.get(owner).cloned();
         }
         let hello = self.hello()?;
-        let mut fitting: Vec<Arc<Upstream>> = Vec::new();
+        let mut fitting: Option<(usize, Arc<Upstream>)> = None;
         for upstream in &self.upstreams {
             let Ok(connection) = upstream.connection(&hello).await else { continue };
             if !connection.can("resources") {
@@ -127,18 +134,13 @@ impl Session {
                 let written = result.get("resourceTemplates")?;
                 serde_json::from_str::<Vec<RawObject>>(written.get()).ok()
             });
-            let fits = |template: &RawObject| {
-                template.text("uriTemplate").is_some_and(|template| could_be(&template, uri))
-            };
-            if templates.is_some_and(|all| all.iter().any(fits)) {
-                fitting.push(Arc::clone(upstream));
+            let fits = |template: &RawObject| could_be(&template.text("uriTemplate")?, uri);
+            let most = templates.iter().flatten().filter_map(fits).max();
+            if let Some(most) = most.filter(|most| fitting.as_ref().is_none_or(|(other, _)| most > other)) {
+                fitting = Some((most, Arc::clone(upstream)));
             }
         }
-        // What several could mean is asked of none: it would be the wrong one.
-        match &fitting[..] {
-            [only] => Some(Arc::clone(only)),
-            _ => None,
-        }
+        fitting.map(|(_, upstream)| upstream)
     }
 
     /// Finds the server that completes something, and gives it its own name for it.
@@ -159,8 +161,8 @@ impl Session {
     }
 }
 
-/// Says whether a URI could come of a template: what stands before the first variable is the same.
-fn could_be(template: &str, uri: &str) -> bool {
+/// Returns how much of a URI a template says, where the URI could come of it: what stands before the first variable is the same.
+fn could_be(template: &str, uri: &str) -> Option<usize> {
     let fixed = template.split('{').next().unwrap_or_default();
-    template == uri || (!fixed.is_empty() && uri.starts_with(fixed))
+    (template == uri || (!fixed.is_empty() && uri.starts_with(fixed))).then_some(fixed.len())
 }

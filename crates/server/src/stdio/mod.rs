@@ -52,7 +52,11 @@ async fn read(room: &Arc<dyn Room>, from: impl AsyncRead + Unpin, outlet: &Outle
         while tasks.try_join_next().is_some() {}
         let parsed = match line {
             Line::Text(text) => Message::parse(&text).map(|all| (text.trim_start().starts_with('['), all)),
-            Line::TooLong(_) => Err(unreadable("the message is too long")),
+            Line::TooLong(all) => {
+                // Whoever waits for an answer is told; where nobody can be found, whoever reads the log of the client.
+                let mut ids = all.into_iter().filter(|one| one.has_method).filter_map(|one| one.id);
+                Err(MessageError { id: ids.next(), ..unreadable(&too_large()) })
+            }
             Line::NotText => Err(unreadable("the message is not UTF-8")),
         };
         let (is_batch, messages) = match parsed {
@@ -129,6 +133,10 @@ async fn batch(room: Arc<dyn Room>, messages: Vec<Message>, outlet: Outlet) {
     if !answers.is_empty() {
         let _sent = outlet.send(format!("[{}]", answers.join(","))).await;
     }
+}
+
+fn too_large() -> String {
+    format!("the message is larger than {} MiB", MAX_MESSAGE >> 20)
 }
 
 fn unreadable(message: &str) -> MessageError {

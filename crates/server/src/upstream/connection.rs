@@ -18,10 +18,11 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::era::{Era, Hello, strip_envelope};
+use crate::era::{CAPABILITIES, Era, Hello, strip_envelope};
 use crate::line::write_lines;
 use crate::message::{Answer, Id, Message, answer_line, notification_line, request_line};
 use crate::raw::{RawObject, raw};
+use crate::spec::ServerSpec;
 use crate::tie::Tie;
 
 /// How many messages may wait for a server to read them.
@@ -59,6 +60,10 @@ pub(crate) struct Connection {
     settled: AtomicBool,
     /// The values of the secrets it was given, in every spelling that is looked for.
     secrets: Vec<String>,
+    /// The largest message that it may send, in bytes.
+    max_message: usize,
+    /// What of the client's capabilities it is not told of.
+    withheld: Vec<&'static str>,
     /// The last of what it wrote to its standard error.
     pub(crate) errors: Arc<Mutex<Tail>>,
 }
@@ -113,6 +118,7 @@ impl Connection {
         hello: Arc<Hello>,
         errors: Arc<Mutex<Tail>>,
         secrets: Vec<String>,
+        spec: &ServerSpec,
         inbox: Inbox,
     ) -> std::io::Result<Arc<Self>> {
         let Running { input, output, ended, leash, memory: _ } = running;
@@ -133,6 +139,8 @@ impl Connection {
             leash: Mutex::new(Some(leash)),
             settled: AtomicBool::new(false),
             secrets,
+            max_message: spec.max_message,
+            withheld: spec.withheld(),
             errors,
         });
         tokio::spawn(write(to, lines, connection.gone.clone()));
@@ -210,6 +218,10 @@ impl Connection {
                     meta.set(name, value);
                 }
             }
+            if let Some(mut own) = meta.object(CAPABILITIES).filter(|_| !self.withheld.is_empty()) {
+                self.withhold(&mut own);
+                meta.set(CAPABILITIES, own.to_raw());
+            }
         }
         let progress = meta.get("progressToken").is_some();
         if progress {
@@ -217,6 +229,13 @@ impl Connection {
         }
         params.set("_meta", meta.to_raw());
         progress
+    }
+
+    /// Takes out of a client's capabilities what the server is not to use.
+    pub(crate) fn withhold(&self, capabilities: &mut RawObject) {
+        for name in &self.withheld {
+            capabilities.remove(name);
+        }
     }
 
     /// Tells it something. What cannot be told to a server that is gone is not told.

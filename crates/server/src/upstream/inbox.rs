@@ -159,12 +159,7 @@ impl Upstream {
         if is_ours(&request.method) {
             return refuse("Method not found");
         }
-        let Some(params) = clean_raw(&self.whose(&request.method, request.params.to_raw())) else {
-            return Err(rpc_error(
-                error_code::INVALID_PARAMS,
-                "the parameters cannot be read the same way by everybody",
-            ));
-        };
+        let params = self.question(&request.method, request.params.to_raw())?;
         let Some(session) = self.session.upgrade() else { return refuse("the client is gone") };
         match connection.asking(is_shared(connection)) {
             Asking::For(tie) if needed.is_some_and(|needed| !tie.can(needed)) => {

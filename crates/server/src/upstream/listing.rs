@@ -1,6 +1,8 @@
 //! Reading what a server offers, judging it, and putting it in force.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ringfence::policy::{Capabilities, Declaration, Runtime, SafetyClass, ToolName};
 use ringfence::{Code, Incoming, Quarantine, Refusal, Tool};
@@ -14,6 +16,8 @@ use crate::raw::{Raw, RawObject};
 use crate::session::Session;
 use crate::tool::{Asks, ServerTool};
 
+/// How long a server may take to list what it offers.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How large one definition may be.
 const MOST_BYTES: usize = 64 << 10;
 /// How many pages one list may have, and how many definitions.
@@ -40,9 +44,21 @@ impl Upstream {
         hello: &Arc<Hello>,
     ) -> Result<(), String> {
         let definitions = self.all(hello, "tools/list", "tools").await?;
+        if self.is_judged(session, &definitions) {
+            return Ok(());
+        }
         let judged = self.judged(session, "tool", definitions).await?;
         self.put_in_force(session, judged);
         Ok(())
+    }
+
+    /// Says whether these very definitions were judged last, by the pins as they are now.
+    fn is_judged(&self, session: &Session, definitions: &[Value]) -> bool {
+        let listing = lock(&self.tools);
+        listing.known
+            && *lock(&self.judged_by) == Some(session.book().stamp())
+            && listing.judged.len() == definitions.len()
+            && listing.judged.iter().zip(definitions).all(|(judged, now)| judged.definition == *now)
     }
 
     /// Reads its prompts anew and judges them.
@@ -103,7 +119,7 @@ impl Upstream {
         }
         let mut definitions: Vec<Value> = Vec::new();
         let mut cursor: Option<Raw> = None;
-        let end = tokio::time::Instant::now() + self.spec.patience;
+        let end = tokio::time::Instant::now() + PATIENCE;
         let mut bytes = 0;
         for _ in 0..MOST_PAGES {
             let mut params = RawObject::default();
@@ -123,7 +139,7 @@ impl Upstream {
                 )
             })?;
             bytes += result.get().len();
-            if bytes > MAX_MESSAGE {
+            if bytes > MAX_MESSAGE.max(self.spec.max_message) {
                 return Err(format!("the list of {member} of server `{}` is too large", self.spec.name));
             }
             let object = RawObject::parse(&result).map_err(|error| error.to_string())?;
@@ -221,10 +237,12 @@ impl Upstream {
         }
         let server = &self.spec.name;
         let owned = |declaration: &Declaration| matches!(&declaration.runtime, Runtime::Server { server: own, .. } if own == server);
+        let places: HashMap<String, usize> =
+            listed.iter().enumerate().map(|(place, one)| (one.key.clone(), place)).collect();
         for (name, error) in session.registry().replace(owned, incoming) {
             let own = self.spec.own(name.as_str()).unwrap_or_default();
             tracing::warn!(server = %server, "tool `{name}` is withheld: {error}");
-            let withheld = listed.iter_mut().find(|one| one.key.strip_prefix("tool:") == Some(own));
+            let withheld = places.get(&format!("tool:{own}")).and_then(|place| listed.get_mut(*place));
             if let Some(one) = withheld.filter(|one| one.quarantine.is_none()) {
                 let refusal = Refusal::new(Code::ToolNotPermitted, error.to_string());
                 one.quarantine = Some(Quarantine { refusal, changes: Vec::new() });
@@ -246,6 +264,7 @@ impl Upstream {
         let text = |field: &str| definition.get(field).and_then(Value::as_str).map(str::to_owned);
         let class = class_of(&self.spec.capabilities, rule.class, &definition);
         let has_output = definition.get("outputSchema").is_some();
+        let limits = self.spec.limits_of(&rule);
         let declaration = Declaration {
             name: offered,
             title: text("title"),
@@ -257,7 +276,7 @@ impl Upstream {
             risk: rule.risk,
             idempotency: rule.idempotency,
             constraints: rule.constraints,
-            limits: rule.limits,
+            limits,
             assurance: None,
             runtime: Runtime::Server { server: self.spec.name.clone(), definition },
         };

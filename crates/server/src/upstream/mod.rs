@@ -18,7 +18,8 @@ pub use self::listing::class_of;
 use self::connection::{Connection, Gone};
 use crate::era::{Era, Hello};
 use crate::ingress::Judged;
-use crate::message::Answer;
+use crate::message::{Answer, error_code, rpc_error};
+use crate::question::label_question;
 use crate::raw::{Raw, RawObject, raw};
 use crate::session::Session;
 use crate::spec::ServerSpec;
@@ -198,8 +199,10 @@ impl Upstream {
                 let method = request.text("method").unwrap_or_default();
                 let asked =
                     request.get("params").map_or_else(|| raw(&serde_json::json!({})), RawValue::to_owned);
-                let asked = crate::clean::clean_raw(&self.whose(&method, asked)).unwrap_or_default();
-                (name, tie.ask(Some(name), &method, asked).await)
+                match self.question(&method, asked) {
+                    Ok(asked) => (name, tie.ask(Some(name), &method, asked).await),
+                    Err(error) => (name, Err(error)),
+                }
             });
             let mut responses = RawObject::default();
             for (name, answer) in futures_util::future::join_all(asked).await {
@@ -218,15 +221,29 @@ impl Upstream {
         Err(Gone { why, asked: true })
     }
 
-    /// Says in a question to a person whose it is, so that it cannot pass for one of ours.
-    pub(crate) fn whose(&self, method: &str, params: Raw) -> Raw {
-        let Some(mut object) = RawObject::parse(&params).ok().filter(|_| method == "elicitation/create")
-        else {
-            return params;
+    /// Makes a question of the server fit to be asked, with its name in it. Says why not, where it is not asked at all.
+    pub(crate) fn question(&self, method: &str, params: Raw) -> Result<Raw, Raw> {
+        let refuse = |code, why: &str| Err(rpc_error(code, why));
+        let is_permitted = match method {
+            "sampling/createMessage" => self.spec.sampling,
+            "elicitation/create" => self.spec.elicitation,
+            _ => true,
         };
-        let Some(message) = object.text("message") else { return params };
-        object.set("message", raw(&format!("Server `{}` asks: {message}", self.spec.name)));
-        object.to_raw()
+        if !is_permitted {
+            return refuse(error_code::METHOD_NOT_FOUND, "the operator does not let this server ask that");
+        }
+        match label_question(&self.spec.name, method, params) {
+            Ok(labelled) => crate::clean::clean_raw(&labelled).map_or_else(
+                || {
+                    refuse(
+                        error_code::INVALID_PARAMS,
+                        "the parameters cannot be read the same way by everybody",
+                    )
+                },
+                Ok,
+            ),
+            Err(why) => refuse(error_code::INVALID_PARAMS, why),
+        }
     }
 
     /// Sets the least level of log messages.

@@ -77,6 +77,9 @@ impl Upstream {
             }
             match ask(&connection, hello, era).await {
                 Tried::Known(era, info) => {
+                    if let Some(session) = self.session.upgrade() {
+                        session.house().remember_introduction(&self.spec.name, &info);
+                    }
                     let _set = connection.nature.set((era, info));
                     if let Err(gone) = self.keep_started(&connection).await {
                         connection.close().await;
@@ -115,7 +118,7 @@ impl Upstream {
         let secrets = spellings(&self.spec.starter.secrets());
         let (inbox, messages) = mpsc::channel(ROOM);
         let memory = Arc::clone(&running.memory);
-        let connection = Connection::new(running, hello.clone(), errors, secrets, inbox)
+        let connection = Connection::new(running, hello.clone(), errors, secrets, &self.spec, inbox)
             .map_err(|error| failed(format!("it cannot be spoken to: {error}")))?;
         tokio::spawn(Arc::clone(self).listen(Arc::clone(&connection), messages));
         self.list_child(&connection, memory);
@@ -232,7 +235,14 @@ fn spellings(secrets: &[String]) -> Vec<String> {
 
 async fn ask(connection: &Arc<Connection>, hello: &Arc<Hello>, era: Era) -> Tried {
     let (method, params, patience) = match era {
-        Era::Legacy => ("initialize", initialize(hello), HANDSHAKE),
+        Era::Legacy => {
+            let mut params = initialize(hello);
+            if let Some(mut capabilities) = params.object("capabilities") {
+                connection.withhold(&mut capabilities);
+                params.set("capabilities", capabilities.to_raw());
+            }
+            ("initialize", params, HANDSHAKE)
+        }
         Era::Modern => {
             let mut meta = RawObject::default();
             for (name, value) in hello.envelope(None) {

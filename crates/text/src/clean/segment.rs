@@ -33,5 +33,8 @@ pub(crate) fn cut(text: &str) -> Option<usize> {
             [b' ', b',', b';', b'}', b'>'].iter().find_map(|sign| memrchr(*sign, tail)).map(|at| at + 1)
         })
         .unwrap_or(tail.len());
-    Some(WINDOW / 2 + at).filter(|at| text.is_char_boundary(*at)).or(Some(head.len()))
+    let at = Some(WINDOW / 2 + at).filter(|at| text.is_char_boundary(*at)).unwrap_or(head.len());
+    // A carriage return stays with what follows it: only together they show whether a line ends here.
+    let before = text.get(..at)?.trim_end_matches('\r').len();
+    Some(if before > 0 { before } else { at })
 }

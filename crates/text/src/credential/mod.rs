@@ -7,6 +7,7 @@ mod checksum;
 mod context;
 mod decode;
 mod discord;
+mod integrity;
 mod phrase;
 mod place;
 mod rule;
@@ -96,7 +97,11 @@ pub(crate) fn find(text: &str, hits: &[Hit], depth: Depth) -> Vec<Found> {
         decode::percent(text, &mut found);
     }
     found.retain(|one| {
-        !one.span.is_empty() && text.is_char_boundary(one.span.start) && text.is_char_boundary(one.span.end)
+        !one.span.is_empty()
+            && text.is_char_boundary(one.span.start)
+            && text.is_char_boundary(one.span.end)
+            // What is called a password is one, whatever it looks like.
+            && (one.label == "password" || !integrity::holds(text, &one.span))
     });
     found
 }
@@ -147,7 +152,8 @@ impl Named {
             }
             Announced::By(index) => {
                 let announcer = ANNOUNCERS.get(*index)?;
-                convinces(value, announcer.strength, true).then_some(announcer.label)
+                let is_hash = announcer.label != "password" && integrity::is_hash(value);
+                (!is_hash && convinces(value, announcer.strength, true)).then_some(announcer.label)
             }
         })
     }

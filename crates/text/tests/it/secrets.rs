@@ -248,3 +248,66 @@ fn what_only_looks_like_one_stays() {
     }
     assert_eq!(changed, Vec::<String>::new());
 }
+
+#[test]
+fn a_hash_of_subresource_integrity_is_no_credential() {
+    const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for seed in 1..40 {
+        for (name, digits, padding) in
+            [("sha1", 27, "="), ("sha256", 43, "="), ("sha384", 64, ""), ("sha512", 86, "==")]
+        {
+            let hash = format!("{name}-{}{padding}", drawn(DIGITS, digits, seed));
+            let other = format!("sha384-{}", drawn(DIGITS, 64, seed + 100));
+            for text in [
+                format!("<link rel=\"stylesheet\" integrity=\"{hash}\">"),
+                format!("integrity=\"{hash} {other}\" crossorigin"),
+                format!("const INTEGRITY_KEY = \"{hash}\";"),
+                format!("\"token.js\": \"{hash}\""),
+                format!("api_key_integrity={hash}"),
+                format!("secret: '{hash}'"),
+                format!("x-session-token: {hash}"),
+            ] {
+                assert_eq!(clean(&text).text, text);
+            }
+            let (value, _) = ringfence_text::clean_json(&serde_json::json!({ "secretIntegrity": hash }));
+            assert_eq!(value, None, "{hash}");
+            // Of another length it is no such hash, and a password stays one.
+            for text in [format!("secret: '{hash}x9'"), format!("password = \"{hash}\"")] {
+                assert_ne!(clean(&text).text, text);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_end_of_a_line_is_an_ordinary_one() {
+    #[rustfmt::skip]
+    let cases = [
+        ("safe to delete\rrm -rf /tmp/x",         "safe to delete\nrm -rf /tmp/x"),
+        ("a\r\rb",                                "a\n\nb"),
+        ("a\r\r\nb",                              "a\n\r\nb"),
+        ("a\r\nb\r\n",                            "a\r\nb\r\n"),
+        ("a\r",                                   "a\n"),
+        ("a\r\u{1b}[Kb",                          "a\nb"),
+        ("a\u{2028}b\u{2029}c",                   "a\nb\nc"),
+        ("é\u{2028}\u{200b}é\r漢",                "é\né\n漢"),
+        ("a\u{1b}[0m\r\u{1b}[0m\nb",              "a\r\nb"),
+    ];
+    for (text, wanted) in cases {
+        let cleaned = clean(text);
+        assert_eq!(cleaned.text, wanted, "{text:?}");
+        assert_eq!(clean(wanted).findings, [], "{wanted:?}");
+        // However it comes in pieces.
+        for step in 1..4 {
+            let mut cleaner = ringfence_text::Cleaner::new();
+            let mut out: String = text.as_bytes().chunks(step).map(|piece| cleaner.push(piece)).collect();
+            out += &cleaner.finish();
+            assert_eq!(out, wanted, "{text:?} by {step}");
+        }
+    }
+    // Also where a long text without a blank is cut.
+    for length in (64 << 10) - 3..(64 << 10) + 3 {
+        let text = format!("{}\r\n{}\rb", "a".repeat(length), "b".repeat(70 << 10));
+        assert_eq!(clean(&text).text, text.replace("\rb", "\nb"), "{length}");
+    }
+}

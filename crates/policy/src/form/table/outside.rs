@@ -52,6 +52,14 @@ pub(super) static GATEWAY: Table = Table {
         )
         .also(&["sessionsPerAgent"]),
         Key::new(
+            "requests_per_minute",
+            Kind::Number(u32::MAX as u64),
+            Value("120000"),
+            "How many messages one agent may send in a minute over HTTP: 60 or more. Each session of anonymous clients has its own count.",
+            "600000",
+        )
+        .also(&["requestsPerMinute"]),
+        Key::new(
             "keep_keys",
             Kind::Word(&DURATION),
             Value("\"168h\""),

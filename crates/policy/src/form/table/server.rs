@@ -1,7 +1,7 @@
 //! An MCP server.
 
 use super::super::Absent::{Means, Refused, Value};
-use super::super::word::{DURATION, PATH, SERVER_NAME, TEXT, TOOL_NAME, VARIABLE_KEY};
+use super::super::word::{DURATION, PATH, SERVER_NAME, SIZE, TEXT, TOOL_NAME, VARIABLE_KEY};
 use super::super::{Key, Kind, Table};
 use super::capability::{CAPABILITIES, HOSTS};
 use super::limit::LIMITS;
@@ -79,8 +79,38 @@ pub(super) static SERVER: Table = Table {
             "limits",
             Kind::Table(&LIMITS),
             Value("{}"),
-            "What its process may spend.",
+            "What its process may spend. `wall` limits each call of its tools; the process itself goes on.",
             "{ memory = \"1G\" }",
+        ),
+        Key::new(
+            "max_message",
+            Kind::Either(&[Kind::Word(&SIZE), Kind::Number(1 << 30)]),
+            Value("\"16M\""),
+            "The largest message that it may send: `64K` to `1G`. A larger answer fails its call at once.",
+            "\"64M\"",
+        )
+        .also(&["maxMessage"]),
+        Key::new(
+            "unix_sockets",
+            Kind::Flag,
+            Value("false"),
+            "Whether its process may open Unix sockets, which reach only what a granted path holds. Browsers need it.",
+            "true",
+        )
+        .also(&["unixSockets"]),
+        Key::new(
+            "sampling",
+            Kind::Flag,
+            Value("true"),
+            "Whether it may have the client's model complete texts (`sampling/createMessage`).",
+            "false",
+        ),
+        Key::new(
+            "elicitation",
+            Kind::Flag,
+            Value("true"),
+            "Whether it may ask the person at the client (`elicitation/create`).",
+            "false",
         ),
         Key::new(
             "idle",
@@ -142,7 +172,7 @@ static SERVER_TOOL: Table = Table {
             "limits",
             Kind::Table(&LIMITS),
             Value("{}"),
-            "What one call may spend.",
+            "What one call may spend. Of its `wall`, that of the server and that of the personality, the tightest holds.",
             "{ wall = \"60s\" }",
         ),
         Key::new("enabled", Kind::Flag, Value("true"), "Whether it is offered at all.", "false"),

@@ -119,6 +119,13 @@ fn gateways(changes: &mut Changes<'_>, old: &GatewayRecord, new: &GatewayRecord)
         Ordering::Less => changes.narrowed(GatewayNarrowed, message),
         Ordering::Equal => {}
     }
+    let requests = |record: &GatewayRecord| record.requests_per_minute.unwrap_or(usual.requests_per_minute);
+    let message = format!("messages a minute for each agent: {} → {}", requests(old), requests(new));
+    match requests(new).cmp(&requests(old)) {
+        Ordering::Greater => changes.widened(GatewayWidened, message),
+        Ordering::Less => changes.narrowed(GatewayNarrowed, message),
+        Ordering::Equal => {}
+    }
     // A key that is forgotten sooner lets the same call take effect twice.
     let keep = |record: &GatewayRecord| record.keep_keys.unwrap_or(usual.keep_keys);
     let message = format!("idempotency keys are kept for {} → {}", keep(old), keep(new));

@@ -1,21 +1,27 @@
 //! Two records of a server, compared by the codes of tools.
 
+use std::cmp::Ordering;
+
 use super::ChangeCode::{
-    ToolAdded, ToolApprovalStrengthened, ToolApprovalWeakened, ToolCommandChanged, ToolDescriptionChanged,
-    ToolLimitsLowered, ToolLimitsRaised, ToolNetworkNarrowed, ToolNetworkWidened, ToolRemoved,
-    ToolSecretsNarrowed, ToolSecretsWidened,
+    ToolAdded, ToolApprovalStrengthened, ToolApprovalWeakened, ToolClientNarrowed, ToolClientWidened,
+    ToolCommandChanged, ToolDescriptionChanged, ToolLimitsLowered, ToolLimitsRaised, ToolNetworkNarrowed,
+    ToolNetworkWidened, ToolRemoved, ToolSecretsNarrowed, ToolSecretsWidened, ToolSocketsNarrowed,
+    ToolSocketsWidened,
 };
 use super::change::{Changes, Sets, arrow, quote};
 use super::{lint, reach, rule, tool};
-use crate::Accept;
 use crate::manifest::{ServerRecord, ServerToolRecord};
 use crate::report::Level;
+use crate::{Accept, Size};
 
 /// Tells of a server that was not there. It runs code of its own, so it is never nothing.
 pub(super) fn added(changes: &mut Changes<'_>, server: &ServerRecord) {
     let own = server.tools.values().filter(|one| one.enabled).map(|one| one.class.value);
     let class = own.max().unwrap_or(server.class.value).max(server.class.value);
     tool::arrived(changes, false, class, &server.capabilities);
+    if server.unix_sockets {
+        changes.widened(ToolSocketsWidened, "Unix sockets: no → yes");
+    }
     lint::added(changes, server.lint.as_ref());
 }
 
@@ -45,6 +51,7 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &ServerRecord, new: &Serve
     let sets = Sets::of(old.registry.set(), new.registry.set());
     changes.sets([ToolNetworkWidened, ToolNetworkNarrowed], "install hosts", &sets);
     secrets(changes, old, new);
+    switches(changes, old, new);
     definitions(changes, old, new);
     tools(changes, old, new);
     lint::compare(changes, old.lint.as_ref(), new.lint.as_ref());
@@ -67,6 +74,29 @@ fn started(changes: &mut Changes<'_>, old: &ServerRecord, new: &ServerRecord) {
         };
         let message = format!("variable {} {how}", quote(name));
         changes.changed(ToolCommandChanged, Level::Warning, message);
+    }
+}
+
+/// Compares what it is switched on and off for, and how large its messages are.
+fn switches(changes: &mut Changes<'_>, old: &ServerRecord, new: &ServerRecord) {
+    let client = [ToolClientWidened, ToolClientNarrowed];
+    for ([wide, narrow], what, before, now) in [
+        ([ToolSocketsWidened, ToolSocketsNarrowed], "Unix sockets", old.unix_sockets, new.unix_sockets),
+        (client, "sampling", old.sampling, new.sampling),
+        (client, "elicitation", old.elicitation, new.elicitation),
+    ] {
+        match (before, now) {
+            (false, true) => changes.widened(wide, format!("{what}: no → yes")),
+            (true, false) => changes.narrowed(narrow, format!("{what}: yes → no")),
+            (true, true) | (false, false) => {}
+        }
+    }
+    let most = |record: &ServerRecord| record.max_message.unwrap_or(Size::new(16 << 20));
+    let message = format!("largest message: {} → {}", most(old), most(new));
+    match most(new).cmp(&most(old)) {
+        Ordering::Greater => changes.widened(ToolLimitsRaised, message),
+        Ordering::Less => changes.narrowed(ToolLimitsLowered, message),
+        Ordering::Equal => {}
     }
 }
 

@@ -28,6 +28,9 @@ fn gateway(record: &GatewayRecord) -> Section {
         facts.push("does not tell agents what they may reach".to_owned());
     }
     facts.extend(record.sessions_per_agent.map(|most| format!("at most {most} sessions for each agent")));
+    facts.extend(
+        record.requests_per_minute.map(|most| format!("at most {most} messages a minute for each agent")),
+    );
     facts.extend(record.keep_keys.map(|keep| format!("keeps idempotency keys for {keep}")));
     let name = record.listen.map_or_else(|| "on loopback".to_owned(), |listen| format!("on {listen}"));
     Section { kind: "gateway", name, facts, rows: rows.0 }

@@ -150,12 +150,20 @@ fn server(name: &str, record: &ServerRecord) -> Section {
         Accept::Clean => "accepts clean definitions by itself",
         Accept::Review => "definitions are reviewed",
     };
-    let facts = vec![
+    let mut facts = vec![
         format!("class {}", record.class.value.as_str()),
         approval(record.approval),
         record.sandbox.as_str().to_owned(),
         accept.to_owned(),
     ];
+    for (says, fact) in [
+        (record.unix_sockets, "opens Unix sockets"),
+        (!record.sampling, "may not use the client's model"),
+        (!record.elicitation, "may not ask the person at the client"),
+    ] {
+        facts.extend(says.then(|| fact.to_owned()));
+    }
+    facts.extend(record.max_message.map(|most| format!("messages of at most {most}")));
     Section { kind: "server", name: name.to_owned(), facts, rows: rows.0 }
 }
 

@@ -3,24 +3,28 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use ringfence::policy::Size;
 use tokio::io::BufReader;
 use tokio::net::unix::pipe;
 
 use super::{Connection, GRACE, Inbox, lock};
 use crate::line::{Line, Lines};
-use crate::message::{Id, MAX_MESSAGE, Message, Response, error_code, rpc_error};
+use crate::message::{Id, Message, Response, error_code, rpc_error};
+use crate::oversize::Oversize;
 
 /// How much is read from a server at once.
 const BUFFER: usize = 16 << 10;
 
 impl Connection {
     pub(super) async fn read(self: Arc<Self>, from: pipe::Receiver, inbox: Inbox) {
-        let mut lines = Lines::new(BufReader::with_capacity(BUFFER, from), MAX_MESSAGE);
+        let mut lines = Lines::new(BufReader::with_capacity(BUFFER, from), self.max_message);
         while let Ok(Some(line)) = lines.next().await {
             let messages = match line {
                 Line::Text(text) => Message::parse(&self.without_secrets(text)).unwrap_or_default(),
-                Line::TooLong(head) => {
-                    self.fail_the_answered(&head);
+                Line::TooLong(all) => {
+                    for one in all {
+                        self.refuse_oversize(one).await;
+                    }
                     Vec::new()
                 }
                 Line::NotText => Vec::new(),
@@ -66,16 +70,20 @@ impl Connection {
         self.unheard.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Fails the request that a line answers which was too long to be read: its number stands at the beginning or nowhere.
-    fn fail_the_answered(&self, head: &str) {
-        let number = head
-            .split("\"id\":")
-            .nth(1)
-            .map(|rest| rest.trim_start().chars().take_while(char::is_ascii_digit).collect::<String>());
-        let number = number.and_then(|digits| digits.parse::<i64>().ok());
-        if let Some(pending) = number.and_then(|number| lock(&self.pending).remove(&number)) {
-            let message = format!("the answer is larger than {} MiB", MAX_MESSAGE >> 20);
-            drop(pending.tell.send(Err(rpc_error(error_code::INTERNAL, &message))));
+    /// Fails at once what a message that is too large answers; one that asks something is answered itself.
+    async fn refuse_oversize(&self, message: Oversize) {
+        let Oversize { id: Some(id), has_method } = message else { return };
+        let most = Size::new(u64::try_from(self.max_message).unwrap_or(u64::MAX));
+        if has_method {
+            let error = rpc_error(error_code::INVALID_REQUEST, &format!("the message is larger than {most}"));
+            return self.answer(&id, &Err(error)).await;
+        }
+        let Id::Number(number) = id else { return };
+        if let Some(pending) = lock(&self.pending).remove(&number) {
+            let why = format!(
+                "the server's answer is larger than {most}; raise `max_message` of its `[[server]]` entry"
+            );
+            drop(pending.tell.send(Err(rpc_error(error_code::INTERNAL, &why))));
         }
     }
 

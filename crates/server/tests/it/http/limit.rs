@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ringfence_server::http::EdgeLimits;
+use ringfence_server::http::{EdgeConfig, EdgeLimits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::client::{legacy, modern};
@@ -33,6 +33,35 @@ async fn an_agent_that_asks_too_often_waits() {
     assert!((least.max(1)..=12).contains(&wait), "{wait}");
     assert_eq!(house.client(BOB).post("{").await.status, 400, "another agent does not wait");
     house.stop().await;
+}
+
+#[tokio::test]
+async fn anonymous_clients_do_not_use_up_each_others_share() {
+    let limits = EdgeLimits { requests_per_minute: 10, ..EdgeLimits::default() };
+    let config = EdgeConfig { anonymous: true, limits, ..EdgeConfig::default() };
+    let house = House::of(config).await;
+    let (busy, other) = (house.session("", "2025-03-26").await, house.session("", "2025-03-26").await);
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
+    let mut answered = 0;
+    while busy.post(note).await.status == 202 {
+        answered += 1;
+        assert!(answered < 100, "nothing is counted");
+    }
+    assert_eq!(other.post(note).await.status, 202, "another session has its own count");
+    // A session that nobody opened is not a way around the count.
+    let mut statuses = Vec::new();
+    for number in 0..30 {
+        let guess = house.client("").header("mcp-session-id", &format!("{number:032x}"));
+        statuses.push(guess.post(note).await.status);
+    }
+    assert!(statuses.contains(&429), "{statuses:?}");
+    house.stop().await;
+}
+
+#[test]
+fn a_busy_agent_does_not_meet_the_usual_limit() {
+    // A thousand messages each second, for a whole minute.
+    assert!(EdgeLimits::default().requests_per_minute >= 60_000);
 }
 
 #[tokio::test]

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
-use ringfence::policy::Personality;
+use ringfence::policy::{Personality, Span};
 use ringfence::{Approver, Backends, MemoryAudit, Pins, Registry, Running, ServiceEnd, ToolError};
+use ringfence_server::message::MAX_MESSAGE;
 use ringfence_server::{
     Accept, Agent, ErrorSink, House, HouseOptions, Outlet, PinBook, Room, Seen, ServerSpec, Session, Starter,
     ToolRule,
@@ -172,7 +173,12 @@ pub(crate) struct Setup {
     pub(crate) accept: Accept,
     pub(crate) rules: BTreeMap<String, ToolRule>,
     pub(crate) people: Option<Arc<dyn Approver>>,
-    pub(crate) patience: Duration,
+    pub(crate) wall: Option<Span>,
+    pub(crate) max_message: usize,
+    /// Whether the server may use the client's model, and ask its person.
+    pub(crate) asks: bool,
+    /// Further servers; with some, all are offered under their names.
+    pub(crate) more: Vec<(&'static str, Arc<Fake>)>,
     pub(crate) options: HouseOptions,
 }
 
@@ -186,29 +192,38 @@ impl Setup {
             accept: Accept::Clean,
             rules: BTreeMap::new(),
             people: None,
-            patience: Duration::from_secs(60),
+            wall: None,
+            max_message: MAX_MESSAGE,
+            asks: true,
+            more: Vec::new(),
             options: HouseOptions::default(),
         }
     }
 
     pub(crate) fn house(&self) -> Arc<House> {
-        let spec = ServerSpec {
-            name: "fake".into(),
-            prefixed: false,
+        let spec = |name: &str, server: &Arc<Fake>| ServerSpec {
+            name: name.into(),
+            prefixed: !self.more.is_empty(),
             capabilities: serde_json::from_value(json!({})).unwrap(),
             accept: self.accept,
             tools: self.rules.clone(),
             idle: Duration::ZERO,
-            patience: self.patience,
-            starter: Arc::clone(&self.server) as Arc<dyn Starter>,
+            wall: self.wall,
+            max_message: self.max_message,
+            sampling: self.asks,
+            elicitation: self.asks,
+            starter: Arc::clone(server) as Arc<dyn Starter>,
         };
+        let mut specs = vec![spec("fake", &self.server)];
+        specs.extend(self.more.iter().map(|(name, server)| spec(name, server)));
         let (personality, audit) = (self.personality.clone(), Arc::clone(&self.audit));
         let make = move |approver: Arc<dyn Approver>| {
             let builder = Registry::builder().personality(personality.clone()).backends(Backends::none());
+            let builder = builder.deadline(ringfence_server::NO_DEADLINE);
             Ok(builder.audit(Arc::clone(&audit) as _).approver(approver).build())
         };
         let book = Arc::clone(&self.book) as Arc<dyn PinBook>;
-        House::new(vec![spec], book, Arc::new(make), self.people.clone(), self.options.clone()).unwrap()
+        House::new(specs, book, Arc::new(make), self.people.clone(), self.options.clone()).unwrap()
     }
 
     /// Opens a session and says hello in the legacy way.

@@ -2,6 +2,8 @@
 
 mod approve;
 pub(crate) mod fake;
+mod gateway;
 mod guard;
 mod ingress;
+mod limit;
 mod pass;

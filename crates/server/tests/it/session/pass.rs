@@ -149,10 +149,11 @@ async fn a_server_that_hangs_costs_its_own_call() {
             Some("two") => text(message, "fine"),
             _ => None,
         });
-    let client = Setup::new(&server).legacy(json!({})).await;
+    let setup = Setup { wall: Some("60s".parse().unwrap()), ..Setup::new(&server) };
+    let client = setup.legacy(json!({})).await;
     let id = client.begin("tools/call", json!({ "name": "one", "arguments": {} }));
     assert_eq!(client.call("two", json!({})).await["result"]["content"][0]["text"], json!("fine"));
-    // From here on nothing answers any more, and the clock jumps to the end of the patience.
+    // From here on nothing answers any more, and the clock jumps to the end of the server's `wall`.
     tokio::time::pause();
     assert_eq!(code(&client.answer(id).await), "DEADLINE_EXCEEDED");
 }
