@@ -148,7 +148,7 @@ impl Gateway {
                             return;
                         }
                         let (message, expected) =
-                            if number % RUNS == 0 { (CALL, "hello") } else { (WRONG, "INPUT_INVALID") };
+                            if number.is_multiple_of(RUNS) { (CALL, "hello") } else { (WRONG, "INPUT_INVALID") };
                         let mut answer = connection.post(message);
                         while answer.status == 429 {
                             thread::sleep(Duration::from_millis(20));
