@@ -132,6 +132,9 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
                 shown_path(&one.moved)
             );
         }
+        for one in &plan.unmounted {
+            let _told = writeln!(crate::print::errors(), "ringfence: {one}");
+        }
         print(&plan, &sandbox, out)?;
         return Ok(Ran::Own(Exit::Done));
     }
@@ -159,7 +162,7 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
     match started {
         Err(error) => refuse(args, &error, out),
         Ok((report, passed)) => {
-            let mut lines = Vec::new();
+            let mut lines: Vec<String> = plan.unmounted.iter().map(ToString::to_string).collect();
             for (number, one) in report.quarantined.iter().enumerate() {
                 let who = if number < plan.recovered.len() { "a run that was killed" } else { "the command" };
                 lines.push(format!(

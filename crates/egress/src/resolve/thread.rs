@@ -62,4 +62,24 @@ mod tests {
         drop(ends);
         let _free = timeout(PATIENCE, one.acquire()).await.unwrap();
     }
+
+    /// Calls that ended leave their threads behind; the next calls of the same tool must not take those of others.
+    #[tokio::test]
+    async fn many_calls_of_one_owner_leave_threads_to_others() {
+        let mut ends = Vec::new();
+        for _ in 0..MOST {
+            let (end, ended) = channel::<()>();
+            ends.push(end);
+            let call = LookupPermits::of_owner("silent");
+            let stuck = async { look_up(call.acquire().await, move || Ok(ended.recv().is_ok())).await };
+            assert!(timeout(MOMENT / 10, stuck).await.is_err());
+        }
+        let other = LookupPermits::of_owner("other");
+        let answer = timeout(PATIENCE / 10, look_up(other.acquire().await, || Ok(7))).await;
+        assert_eq!(answer.expect("all threads are taken").unwrap(), 7);
+        let call = LookupPermits::of_owner("silent");
+        assert!(timeout(MOMENT, call.acquire()).await.is_err(), "an owner has eight");
+        drop(ends);
+        let _free = timeout(PATIENCE, call.acquire()).await.unwrap();
+    }
 }
