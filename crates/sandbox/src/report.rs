@@ -43,6 +43,17 @@ pub struct Report {
     pub left: Vec<(PathBuf, String)>,
 }
 
+/// What is said of a protected file that was replaced during a run.
+pub(crate) const REPLACED: &str =
+    "it was replaced during the run and no longer protected, so the run was ended";
+
+impl Report {
+    /// Tells whether a protected file was replaced during the run, which was ended then. Who made what is there is not known.
+    pub fn is_replaced(&self, path: &Path) -> bool {
+        self.left.iter().any(|(left, why)| left == path && why == REPLACED)
+    }
+}
+
 /// A folder of a run that was killed, whose file system is not mounted where it was.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Unmounted {

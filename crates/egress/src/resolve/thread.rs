@@ -38,10 +38,11 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
+    use ringfence_policy::NetworkGrant;
     use tokio::time::timeout;
 
     use super::*;
-    use crate::LookupPermits;
+    use crate::{LookupPermits, Scope};
 
     const MOMENT: Duration = Duration::from_millis(50);
     const PATIENCE: Duration = Duration::from_secs(60);
@@ -70,7 +71,8 @@ mod tests {
         for _ in 0..MOST {
             let (end, ended) = channel::<()>();
             ends.push(end);
-            let call = LookupPermits::of_owner("silent");
+            let call = Scope::builder(NetworkGrant::default()).owner("silent").build();
+            let call = call.lookup_permits().clone();
             let stuck = async { look_up(call.acquire().await, move || Ok(ended.recv().is_ok())).await };
             assert!(timeout(MOMENT / 10, stuck).await.is_err());
         }
