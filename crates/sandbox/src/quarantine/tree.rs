@@ -152,7 +152,7 @@ mod tests {
         std::fs::remove_dir(&tree.path).unwrap();
         assert_eq!(tree.now(), TreeNow::Gone);
         let mount = tree.mount.clone().unwrap();
-        tree.mount = Some(MarkedMount { point: tree.path.clone(), ..mount.clone() });
+        tree.mount = Some(MarkedMount { point: tree.path.clone(), ..mount });
         assert_eq!(tree.now(), TreeNow::Away);
         let (device, file_system) = (mount.device + 1, mount.file_system.map(|number| number ^ 1));
         tree.mount = Some(MarkedMount { device, file_system, ..mount });
