@@ -103,11 +103,13 @@ fn spellings(path: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
     both_spellings(path).into_iter().flat_map(beside).collect()
 }
 
-/// Returns a file as it is written and as it resolves, where its folder leads and where it leads itself.
+/// Returns a file as it is written and as it resolves: where its folder leads, where it leads itself, and where else it is mounted.
 fn both_spellings(path: &Path) -> Vec<PathBuf> {
     let written = std::env::current_dir().unwrap_or_default().join(path);
     let resolved = written.parent().and_then(|parent| parent.canonicalize().ok());
     let resolved = resolved.zip(written.file_name()).map(|(parent, name)| parent.join(name));
     let normal = ringfence::policy::normalise(&written).ok();
-    normal.into_iter().chain(resolved).chain(written.canonicalize().ok()).collect()
+    // The same file can be mounted in a folder that tools may reach.
+    let mounted = ringfence::sandbox::mounted_elsewhere(&written).unwrap_or_default();
+    normal.into_iter().chain(resolved).chain(written.canonicalize().ok()).chain(mounted).collect()
 }

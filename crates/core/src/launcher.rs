@@ -170,9 +170,10 @@ fn output(report: Report, program: PathBuf, digest: Option<String>) -> ProcessOu
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut stderr = text(&report.stderr.bytes);
     for (path, why) in &report.left {
+        let what = if report.is_replaced(path) { "" } else { " and could not be moved aside" };
         let path = path.to_string_lossy();
         let path = path.escape_debug();
-        stderr.push_str(&format!("ringfence: `{path}` is protected and could not be moved aside: {why}\n"));
+        stderr.push_str(&format!("ringfence: `{path}` is protected{what}: {why}\n"));
     }
     ProcessOutput {
         // What is left is not done, whatever the command says of itself.

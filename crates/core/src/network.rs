@@ -46,6 +46,7 @@ impl Reached {
             kept: Mutex::default(),
         });
         let mut scope = Scope::builder(grant.clone())
+            .owner(&format!("tool {}", call.tool))
             .limits(call.limits)
             .witness(Arc::clone(&ledger) as Arc<dyn Witness>);
         if grant.on_unknown() == OnUnknown::Ask && call.registry.approver.is_some() {

@@ -54,7 +54,7 @@ pub use backend::{Backend, DenyAll, Seatbelt, Tier, Unconfined};
 #[cfg(target_os = "linux")]
 pub use backend::{Bwrap, Firejail, Native};
 pub use error::SandboxError;
-pub use hidden::HiddenPaths;
+pub use hidden::{HiddenPaths, mounted_elsewhere};
 pub use host::{Aliases, Found, Identity, Kind, Platform, Program, SearchPath};
 pub use limit::{Enforcer, LimitName};
 #[cfg(target_os = "linux")]
@@ -67,7 +67,7 @@ pub use plan::{
 #[cfg(target_os = "linux")]
 pub use quarantine::{Recovered, recover};
 pub use record::{How, Record, Touch};
-pub use report::{Capture, Ending, Quarantined, Report, Usage};
+pub use report::{Capture, Ending, Quarantined, Report, Unmounted, Usage};
 pub use sandbox::Sandbox;
 pub use seccomp::{Architecture, Instruction, Profile, program as seccomp_program};
 #[cfg(target_os = "linux")]

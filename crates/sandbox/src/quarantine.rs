@@ -9,6 +9,8 @@ mod before;
 mod mark;
 #[cfg(target_os = "linux")]
 mod recover;
+#[cfg(target_os = "linux")]
+mod tree;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};

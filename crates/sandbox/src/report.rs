@@ -1,7 +1,8 @@
 //! What a command left behind.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ringfence_policy::Assurance;
@@ -40,6 +41,38 @@ pub struct Report {
     pub quarantined: Vec<Quarantined>,
     /// What should have been moved and could not be, or could not be searched, and why. Look at it before you use it.
     pub left: Vec<(PathBuf, String)>,
+}
+
+/// What is said of a protected file that was replaced during a run.
+pub(crate) const REPLACED: &str =
+    "it was replaced during the run and no longer protected, so the run was ended";
+
+impl Report {
+    /// Tells whether a protected file was replaced during the run, which was ended then. Who made what is there is not known.
+    pub fn is_replaced(&self, path: &Path) -> bool {
+        self.left.iter().any(|(left, why)| left == path && why == REPLACED)
+    }
+}
+
+/// A folder of a run that was killed, whose file system is not mounted where it was.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Unmounted {
+    /// The folder.
+    pub tree: PathBuf,
+    /// The mark of the run, which stays.
+    pub mark: PathBuf,
+}
+
+impl fmt::Display for Unmounted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |path: &Path| path.to_string_lossy().escape_debug().to_string();
+        write!(
+            f,
+            "a killed run could write `{}`, whose file system is not mounted; mount it, or remove `{}`",
+            shown(&self.tree),
+            shown(&self.mark)
+        )
+    }
 }
 
 /// How a command ended.

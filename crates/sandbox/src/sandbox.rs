@@ -12,15 +12,15 @@ use crate::error::SandboxError;
 use crate::hidden::HiddenPaths;
 use crate::host::Platform;
 #[cfg(target_os = "linux")]
-use crate::host::find;
+use crate::host::{Mounts, find};
 #[cfg(target_os = "linux")]
 use crate::plan::Entry;
 use crate::plan::{Network, Plan, Seen};
 #[cfg(target_os = "linux")]
 use crate::quarantine::{Before, Mark, Marks, quarantine, recover};
-#[cfg(target_os = "linux")]
-use crate::report::Quarantined;
 use crate::report::Report;
+#[cfg(target_os = "linux")]
+use crate::report::{Quarantined, Unmounted};
 use crate::spec::Spec;
 use crate::stream::Streams;
 
@@ -79,12 +79,18 @@ fn is_out_of_reach(folder: &Path, plan: &Plan) -> bool {
     let is_in_tree = |path: &Path| plan.guarded.iter().any(|tree| path.starts_with(tree) && path != tree);
     let is_pinned = |path: &Path| plan.pins.iter().any(|pin| pin.path == path);
     let stays = |path: &Path| path.ancestors().skip(1).take_while(|above| is_in_tree(above)).all(is_pinned);
-    let is_hidden = |entry: &Entry| match entry {
-        Entry::Hidden { path, .. } => found.real.starts_with(path) && is_in_tree(path) && stays(path),
-        _ => false,
+    let is_hidden = |real: &Path| {
+        plan.root.iter().any(|entry| match entry {
+            Entry::Hidden { path, .. } => real.starts_with(path) && is_in_tree(path) && stays(path),
+            _ => false,
+        })
     };
-    let is_outside = !plan.guarded.iter().any(|tree| found.real.starts_with(tree));
-    (is_outside || plan.root.iter().any(is_hidden))
+    let is_outside = |real: &Path| !plan.guarded.iter().any(|tree| real.starts_with(tree));
+    // The same folder can be mounted in a tree.
+    let Ok(mounts) = Mounts::read() else { return false };
+    let mut places = mounts.aliases(&found.real);
+    places.push(found.real);
+    places.iter().all(|real| is_outside(real) || is_hidden(real))
         && found.links.iter().all(|(link, _)| !is_in_tree(link) || (is_pinned(link) && stays(link)))
 }
 
@@ -155,16 +161,16 @@ impl Sandbox {
     /// A path or program is missing, the specification cannot be enforced, or something of a killed run is left.
     pub fn plan(&self, spec: &Spec) -> Result<Plan, SandboxError> {
         #[cfg(target_os = "linux")]
-        let recovered = self.recover(spec)?;
+        let (recovered, unmounted) = self.recover(spec)?;
         #[cfg(not(target_os = "linux"))]
-        let recovered = Vec::new();
+        let (recovered, unmounted) = (Vec::new(), Vec::new());
         let spec = match &self.home {
             Some(home) if spec.home.is_none() => Cow::Owned(spec.clone().home(home)),
             Some(_) | None => Cow::Borrowed(spec),
         };
         let (folders, hidden) = (self.own_folders(&spec), self.hidden.list());
         let seen = Seen::look_for(&spec, Platform::of_this_machine(), &folders, &hidden)?;
-        Ok(Plan { recovered, ..Plan::new(&spec, &seen)? })
+        Ok(Plan { recovered, unmounted, ..Plan::new(&spec, &seen)? })
     }
 
     /// Returns the folders in which marks and other things of ours are kept, which no command is to see. For a run that may write they
@@ -189,18 +195,19 @@ impl Sandbox {
     /// Makes up for killed runs, in what this one may write and nowhere else: a mark is no reason to move anything that the run
     /// was not asked to touch.
     #[cfg(target_os = "linux")]
-    fn recover(&self, spec: &Spec) -> Result<Vec<Quarantined>, SandboxError> {
-        let mut moved = Vec::new();
+    fn recover(&self, spec: &Spec) -> Result<(Vec<Quarantined>, Vec<Unmounted>), SandboxError> {
+        let (mut moved, mut unmounted) = (Vec::new(), Vec::new());
         let written = spec.trees.iter().chain(&spec.possible).filter(|tree| tree.access.write);
         let written: Vec<PathBuf> =
             written.filter_map(|tree| find(&tree.path).ok()).map(|found| found.real).collect();
         if written.is_empty() {
-            return Ok(moved);
+            return Ok((moved, unmounted));
         }
         let concerns = |tree: &Path| written.iter().any(|own| tree.starts_with(own));
         for folder in &self.marks {
             let recovered = recover(folder, concerns);
             moved.extend(recovered.moved);
+            unmounted.extend(recovered.unmounted);
             if recovered.left.is_empty() {
                 continue;
             }
@@ -210,7 +217,7 @@ impl Sandbox {
             let told = left.chain(aside).collect::<Vec<_>>().join("; ");
             return Err(SandboxError::Unfinished { what: format!("{told} (marked in `{}`)", shown(folder)) });
         }
-        Ok(moved)
+        Ok((moved, unmounted))
     }
 
     /// Marks a run, where it may write.

@@ -60,7 +60,8 @@ fn killed_runs() -> Vec<Finding> {
     for folder in mark_folders() {
         let recovered = recover(&folder, |_| true);
         let left = &recovered.left;
-        if recovered.runs == 0 && left.is_empty() {
+        let unmounted = &recovered.unmounted;
+        if recovered.runs == 0 && left.is_empty() && unmounted.is_empty() {
             continue;
         }
         let moved = recovered
@@ -68,11 +69,12 @@ fn killed_runs() -> Vec<Finding> {
             .iter()
             .map(|one| format!("`{}` was moved to `{}`", shown(&one.found), shown(&one.moved)));
         let told_left = left.iter().map(|(path, why)| format!("`{}` is left: {why}", shown(path)));
-        let told: Vec<String> = moved.chain(told_left).collect();
+        let told: Vec<String> =
+            moved.chain(told_left).chain(unmounted.iter().map(ToString::to_string)).collect();
         let what = if told.is_empty() { "nothing was left".to_owned() } else { told.join("; ") };
         findings.push(Finding {
             subject: "killed runs",
-            state: if left.is_empty() { State::Works } else { State::Missing },
+            state: if left.is_empty() && unmounted.is_empty() { State::Works } else { State::Missing },
             detail: format!("{} looked at again: {what}", recovered.runs),
             fix: (!left.is_empty())
                 .then(|| "look at what is left, remove it if it is not yours, and run this again".to_owned()),

@@ -132,6 +132,9 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
                 shown_path(&one.moved)
             );
         }
+        for one in &plan.unmounted {
+            let _told = writeln!(crate::print::errors(), "ringfence: {one}");
+        }
         print(&plan, &sandbox, out)?;
         return Ok(Ran::Own(Exit::Done));
     }
@@ -159,18 +162,23 @@ pub(crate) fn run(args: &RunArgs, place: &Place, out: &mut dyn Write) -> Result<
     match started {
         Err(error) => refuse(args, &error, out),
         Ok((report, passed)) => {
-            let mut lines = Vec::new();
+            let mut lines: Vec<String> = plan.unmounted.iter().map(ToString::to_string).collect();
             for (number, one) in report.quarantined.iter().enumerate() {
+                let (found, moved) = (shown_path(&one.found), shown_path(&one.moved));
                 let who = if number < plan.recovered.len() { "a run that was killed" } else { "the command" };
-                lines.push(format!(
-                    "{who} made `{}`, which is protected; it was moved to `{}`",
-                    shown_path(&one.found),
-                    shown_path(&one.moved)
-                ));
+                lines.push(match report.is_replaced(&one.found) {
+                    true => format!("the new `{found}` was moved to `{moved}`; move it back if it is yours"),
+                    false => format!("{who} made `{found}`, which is protected; it was moved to `{moved}`"),
+                });
             }
             for (path, why) in &report.left {
-                let path = shown_path(path);
-                lines.push(format!("`{path}` is protected and could not be moved aside, look at it: {why}"));
+                let shown = shown_path(path);
+                lines.push(match report.is_replaced(path) {
+                    true => format!("`{shown}` is protected: {why}"),
+                    false => {
+                        format!("`{shown}` is protected and could not be moved aside, look at it: {why}")
+                    }
+                });
             }
             lines.extend(limit::sentences(&report, &plan.limits));
             if args.json {

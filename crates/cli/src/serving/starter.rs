@@ -39,6 +39,8 @@ pub(crate) struct Fenced {
     secrets: BTreeMap<String, String>,
     /// Their values, once it was started.
     values: Arc<Mutex<Vec<String>>>,
+    /// Whose lookups its lookups count among.
+    owner: String,
     pub(crate) tried: Arc<Tried>,
 }
 
@@ -90,6 +92,7 @@ impl Fenced {
             variables,
             secrets: entry.secrets.clone(),
             values: Arc::default(),
+            owner: format!("server {}", entry.name.as_str()),
             tried: Tried::new(entry.name.as_str(), Arc::clone(&grant)),
             grant,
         })
@@ -146,7 +149,8 @@ impl Fenced {
         }
         let both = Both(Arc::clone(&self.tried), witness);
         let hosts = self.grant.network.clone().unwrap_or_default();
-        let network = Some(Scope::builder(hosts).limits(self.limits).witness(Arc::new(both)).build());
+        let scope = Scope::builder(hosts).owner(&self.owner).limits(self.limits);
+        let network = Some(scope.witness(Arc::new(both)).build());
         Ok(Service {
             program: program.program.clone(),
             called: None,

@@ -187,6 +187,29 @@ fn a_store_that_a_tool_reaches_through_a_link_is_one_that_it_may_write() {
     assert!(!other.path().join("a.txt").exists());
 }
 
+#[test]
+fn a_store_that_a_tool_reaches_through_a_second_mount_is_one_that_it_may_write() {
+    let (bench, other) = (Bench::new(), Bench::new());
+    let point = bench.path().join("out");
+    std::fs::create_dir(&point).unwrap();
+    let mut mount = std::process::Command::new("mount");
+    let mounted = mount.arg("--bind").arg(other.path()).arg(&point).stderr(std::process::Stdio::null());
+    // Only root may.
+    if !mounted.status().is_ok_and(|status| status.success()) {
+        return;
+    }
+    let reach = r#"fs_reach = { write = ["${workspace}/out"] }"#;
+    let tool = "name = \"write_file\"\ndescription = \"x\"\nbuiltin = \"write_file\"";
+    let toolbox = format!("[personality]\n{reach}\n[[tool]]\n{tool}\ncapabilities = {{ {reach} }}\n");
+    let bench = bench.file("ringfence.toml", toolbox);
+    let store = other.path().join("log.db").display().to_string();
+    let write = ["call", "--store", &store, "write_file", r#"{"path": "out/a.txt", "content": "a"}"#];
+    let said = bench.ringfence(&write);
+    assert!(std::process::Command::new("umount").arg(&point).status().unwrap().success());
+    assert!(said.contains("tool `write_file` may write the store"), "{said}");
+    assert!(!other.path().join("a.txt").exists());
+}
+
 /// Tries to lock every file of a folder, as a reader may.
 const LOCKING: &str = r#"
 import fcntl, glob

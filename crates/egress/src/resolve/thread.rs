@@ -38,10 +38,11 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
+    use ringfence_policy::NetworkGrant;
     use tokio::time::timeout;
 
     use super::*;
-    use crate::LookupPermits;
+    use crate::{LookupPermits, Scope};
 
     const MOMENT: Duration = Duration::from_millis(50);
     const PATIENCE: Duration = Duration::from_secs(60);
@@ -61,5 +62,26 @@ mod tests {
         assert_eq!(answer.unwrap().unwrap(), 7);
         drop(ends);
         let _free = timeout(PATIENCE, one.acquire()).await.unwrap();
+    }
+
+    /// Calls that ended leave their threads behind; the next calls of the same tool must not take those of others.
+    #[tokio::test]
+    async fn many_calls_of_one_owner_leave_threads_to_others() {
+        let mut ends = Vec::new();
+        for _ in 0..MOST {
+            let (end, ended) = channel::<()>();
+            ends.push(end);
+            let call = Scope::builder(NetworkGrant::default()).owner("silent").build();
+            let call = call.lookup_permits().clone();
+            let stuck = async { look_up(call.acquire().await, move || Ok(ended.recv().is_ok())).await };
+            assert!(timeout(MOMENT / 10, stuck).await.is_err());
+        }
+        let other = LookupPermits::of_owner("other");
+        let answer = timeout(PATIENCE / 10, look_up(other.acquire().await, || Ok(7))).await;
+        assert_eq!(answer.expect("all threads are taken").unwrap(), 7);
+        let call = LookupPermits::of_owner("silent");
+        assert!(timeout(MOMENT, call.acquire()).await.is_err(), "an owner has eight");
+        drop(ends);
+        let _free = timeout(PATIENCE, call.acquire()).await.unwrap();
     }
 }

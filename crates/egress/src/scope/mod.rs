@@ -76,7 +76,14 @@ impl Scope {
     /// Starts from the default limits (256 connections at once, 5 minutes of silence, 120 names a minute below
     /// patterns with `*`), nobody asked, nobody told, 60 seconds for an answer.
     pub fn builder(grant: NetworkGrant) -> ScopeBuilder {
-        ScopeBuilder { grant, limits: Limits::default(), asker: None, witness: None, patience: PATIENCE }
+        ScopeBuilder {
+            grant,
+            limits: Limits::default(),
+            asker: None,
+            witness: None,
+            patience: PATIENCE,
+            lookups: LookupPermits::default(),
+        }
     }
 
     /// Returns the grant in force now.
@@ -197,9 +204,16 @@ pub struct ScopeBuilder {
     asker: Option<Arc<dyn Asker>>,
     witness: Option<Arc<dyn Witness>>,
     patience: Duration,
+    lookups: LookupPermits,
 }
 
 impl ScopeBuilder {
+    /// Sets whose scope it is, a tool or a server: all scopes of one owner share a small part of the lookups of this process.
+    pub fn owner(mut self, owner: &str) -> Self {
+        self.lookups = LookupPermits::of_owner(owner);
+        self
+    }
+
     /// Sets the limits; those that are not about the network are ignored.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -236,7 +250,7 @@ impl ScopeBuilder {
             asker: self.asker,
             witness: self.witness,
             patience: self.patience,
-            lookups: LookupPermits::default(),
+            lookups: self.lookups,
         }))
     }
 }

@@ -4,6 +4,7 @@
 
 mod companion;
 mod judge;
+mod mounts;
 mod path;
 mod platform;
 mod program;
@@ -14,6 +15,7 @@ mod system;
 pub(crate) use companion::Companion;
 pub(crate) use companion::Role;
 pub(crate) use judge::Judge;
+pub(crate) use mounts::Mounts;
 pub(crate) use path::find;
 pub use path::{Found, Identity, Kind};
 pub use platform::Platform;

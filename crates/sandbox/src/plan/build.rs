@@ -148,6 +148,7 @@ impl Plan {
             pointed: seen.pointed.clone(),
             home: spec.home.clone(),
             recovered: Vec::new(),
+            unmounted: Vec::new(),
             named: spec.named.write.clone(),
         })
     }

@@ -28,7 +28,7 @@ pub use seen::Seen;
 
 use crate::git::Target;
 use crate::host::{Identity, Pin, Sensitive};
-use crate::report::Quarantined;
+use crate::report::{Quarantined, Unmounted};
 use crate::seccomp::Profile;
 use crate::spec::Access;
 
@@ -87,6 +87,9 @@ pub struct Plan {
     /// What runs that were killed had left in these trees, and was moved aside before this plan was made.
     #[serde(skip)]
     pub recovered: Vec<Quarantined>,
+    /// Folders of killed runs that could not be looked at, because they are not mounted.
+    #[serde(skip)]
+    pub unmounted: Vec<Unmounted>,
     /// The limits that were asked for, without defaults.
     #[serde(skip)]
     pub(crate) asked: Limits,

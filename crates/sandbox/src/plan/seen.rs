@@ -11,7 +11,7 @@ use super::build::{RESOLVER, SCRATCH};
 use super::check::Eyes;
 use crate::error::SandboxError;
 use crate::git::{Pointers, Target, trace};
-use crate::hidden::HiddenPath;
+use crate::hidden::{HiddenPath, at_all_mounts};
 use crate::host::{
     AliasSurvey, Found, HardLinks, Judge, Kind, LinkedFolder, Pin, Platform, Program, Sensitive, Survey,
     Treatment, find, find_pins, find_shared, gather, is_system, is_system_link, seen, survey_inside,
@@ -123,9 +123,10 @@ impl Seen {
             }
         }
         protect_behind_links(&trees, &mut sensitive, spec)?;
-        let own = protect_own(own, &trees);
+        let (own, hidden) = at_all_mounts(own, hidden)?;
+        let own = protect_own(&own, &trees);
         sensitive.extend(own.iter().cloned());
-        hide(hidden, &trees, &mut sensitive, &mut passing)?;
+        hide(&hidden, &trees, &mut sensitive, &mut passing)?;
         let pointed =
             protect_named_by_git(&trees, &mut sensitive, &spec.named, &reach, spec.home.as_deref())?;
         let direct = trees.iter().take(direct);

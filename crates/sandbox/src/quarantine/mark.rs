@@ -23,8 +23,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::before::{Before, Known};
+use super::tree::{MarkedMount, MarkedTree};
 use crate::git::Target;
-use crate::host::{Identity, Kind, Treatment, find, seen};
+use crate::host::{Identity, find};
 
 /// The most a mark takes: a tree with more protected files is not granted.
 const MAX_MARK: u64 = 256 << 20;
@@ -60,42 +61,6 @@ pub(crate) struct Unfinished {
     _lock: File,
 }
 
-/// A tree that a run could write: its path, and which folder it was.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct MarkedTree {
-    pub(crate) path: PathBuf,
-    folder: Option<(Identity, Option<(i64, i64)>)>,
-}
-
-/// What is at the path of a marked tree now.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum TreeNow {
-    Gone,
-    Other,
-    Same,
-    /// It cannot be looked at.
-    Unknown,
-}
-
-impl MarkedTree {
-    pub(crate) fn of(path: &Path) -> Self {
-        let folder = seen(path, Kind::Directory, Treatment::Watch).map(|found| (found.identity, found.made));
-        Self { path: path.to_path_buf(), folder }
-    }
-
-    /// Looks whether it is still the same folder: a path can lead to another by now.
-    pub(crate) fn now(&self) -> TreeNow {
-        match self.path.symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => TreeNow::Gone,
-            Ok(found) if found.is_dir() && self.folder.is_some() && Self::of(&self.path) == *self => {
-                TreeNow::Same
-            }
-            Ok(_) => TreeNow::Other,
-            Err(_) => TreeNow::Unknown,
-        }
-    }
-}
-
 impl Mark {
     /// Removes it: everything is done.
     ///
@@ -127,15 +92,17 @@ impl Unfinished {
         Ok(unlinkat(&self.marks.folder, &self.name, AtFlags::empty())?)
     }
 
-    /// Keeps it for these trees only: the others are done, and are not looked at again.
+    /// Keeps it for these trees only: the others are done, and are not looked at again. Returns where it is now.
     ///
     /// # Errors
     ///
     /// It cannot be written anew, and stays as it was.
-    pub(crate) fn keep_for(self, trees: &[MarkedTree]) -> io::Result<()> {
+    pub(crate) fn keep_for(self, trees: &[MarkedTree]) -> io::Result<PathBuf> {
         let kept = self.marks.write(trees, &self.before)?;
+        let path = self.marks.path.join(&kept.name);
         drop(kept);
-        self.remove()
+        self.remove()?;
+        Ok(path)
     }
 }
 
@@ -170,8 +137,7 @@ impl Marks {
     ///
     /// It cannot be written.
     pub(crate) fn begin(&self, before: &Before) -> io::Result<Mark> {
-        let trees: Vec<MarkedTree> = before.trees.iter().map(|tree| MarkedTree::of(tree)).collect();
-        self.write(&trees, before)
+        self.write(&MarkedTree::all(&before.trees), before)
     }
 
     fn write(&self, trees: &[MarkedTree], before: &Before) -> io::Result<Mark> {
@@ -278,6 +244,9 @@ fn read(folder: &File, name: &OsStr) -> io::Result<Option<(Vec<MarkedTree>, Befo
 struct Stored {
     version: u32,
     trees: Vec<StoredTree>,
+    /// The mount of each tree; marks that were made before these were kept have none.
+    #[serde(default)]
+    mounts: Vec<Option<StoredMount>>,
     named: Vec<String>,
     home: Option<String>,
     pointed: Vec<(String, bool)>,
@@ -291,6 +260,9 @@ type StoredFile = (String, u64, u64, Option<(i64, i64)>, bool);
 /// Path, and of the folder there: device, inode, when it was made.
 type StoredTree = (String, Option<(u64, u64, Option<(i64, i64)>)>);
 
+/// Where it is mounted, its device, and the number of its file system.
+type StoredMount = (String, u64, Option<u64>);
+
 fn encode(trees: &[MarkedTree], before: &Before) -> io::Result<Vec<u8>> {
     let all = |paths: &[PathBuf]| paths.iter().map(|path| hex(path)).collect();
     let known = before.known.iter().map(|(path, known)| {
@@ -300,9 +272,11 @@ fn encode(trees: &[MarkedTree], before: &Before) -> io::Result<Vec<u8>> {
         let folder = tree.folder.map(|(identity, made)| (identity.device, identity.inode, made));
         (hex(&tree.path), folder)
     };
+    let mount = |mount: &MarkedMount| (hex(&mount.point), mount.device, mount.file_system);
     let stored = Stored {
         version: VERSION,
         trees: trees.iter().map(tree).collect(),
+        mounts: trees.iter().map(|tree| tree.mount.as_ref().map(mount)).collect(),
         named: all(&before.named),
         links: all(&before.links),
         home: before.home.as_deref().map(hex),
@@ -329,11 +303,16 @@ fn decode(bytes: &[u8]) -> Option<(Vec<MarkedTree>, Before)> {
     let known = |(path, device, inode, made, is_protected): StoredFile| {
         Some((unhex(&path)?, Known { identity: Identity { device, inode }, made, is_protected }))
     };
-    let tree = |(path, folder): StoredTree| {
-        let folder = folder.map(|(device, inode, made)| (Identity { device, inode }, made));
-        Some(MarkedTree { path: unhex(&path)?, folder })
+    let mount = |(point, device, file_system): StoredMount| {
+        Some(MarkedMount { point: unhex(&point)?, device, file_system })
     };
-    let trees = stored.trees.into_iter().map(tree).collect::<Option<Vec<_>>>()?;
+    let mounts = stored.mounts.into_iter().map(|stored| stored.and_then(mount));
+    let tree = |((path, folder), mount): (StoredTree, Option<MarkedMount>)| {
+        let folder = folder.map(|(device, inode, made)| (Identity { device, inode }, made));
+        Some(MarkedTree { path: unhex(&path)?, folder, mount })
+    };
+    let mounts = mounts.chain(std::iter::repeat_with(|| None));
+    let trees = stored.trees.into_iter().zip(mounts).map(tree).collect::<Option<Vec<_>>>()?;
     let before = Before {
         trees: trees.iter().map(|tree| tree.path.clone()).collect(),
         links: all(stored.links)?,

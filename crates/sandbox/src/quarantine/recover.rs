@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::mark::{Marks, TreeNow};
+use super::mark::Marks;
+use super::tree::TreeNow;
 use super::{Before, look};
-use crate::report::Quarantined;
+use crate::report::{Quarantined, Unmounted};
 
 /// What became of what killed runs had left.
 #[derive(Clone, Debug, Default)]
@@ -15,12 +16,14 @@ pub struct Recovered {
     pub moved: Vec<Quarantined>,
     /// What could not be moved or searched, or a mark that cannot be believed, and why.
     pub left: Vec<(PathBuf, String)>,
+    /// Folders whose file system is not mounted where it was: they are looked at when it is.
+    pub unmounted: Vec<Unmounted>,
 }
 
 /// Looks again at the folders of runs that were killed, only at those of which `concerns` says so. `folder` is where runs are marked; where it
 /// is missing there were none.
 ///
-/// A mark stays for each folder until everything there has been moved. Where another folder is in its place by now, the killed run
+/// A mark stays for each folder until everything there has been moved, and while its file system is not mounted. Where another folder is in its place by now, the killed run
 /// wrote nothing to that one, and nothing is moved. A mark that is damaged, or that others could have written, is not believed: it
 /// is told, and stays.
 pub fn recover(folder: &Path, concerns: impl Fn(&Path) -> bool) -> Recovered {
@@ -41,31 +44,44 @@ pub fn recover(folder: &Path, concerns: impl Fn(&Path) -> bool) -> Recovered {
         }
     };
     for one in unfinished {
-        let (mut looked_at, mut kept) = (Vec::new(), Vec::new());
+        let (mut looked_at, mut kept, mut away) = (Vec::new(), Vec::new(), Vec::new());
+        let mut before = one.before.clone();
         for tree in &one.trees {
             match tree.now() {
                 _ if !concerns(&tree.path) => kept.push(tree.clone()),
                 TreeNow::Gone | TreeNow::Other => {}
+                TreeNow::Away => {
+                    kept.push(tree.clone());
+                    away.push(tree.path.clone());
+                }
+                TreeNow::Same => {
+                    before.known.iter_mut().for_each(|(path, known)| tree.renew(path, known));
+                    looked_at.push(tree.path.clone());
+                }
                 // The search says why it cannot be looked at.
-                TreeNow::Same | TreeNow::Unknown => looked_at.push(tree.path.clone()),
+                TreeNow::Unknown => looked_at.push(tree.path.clone()),
             }
         }
+        let unmounted =
+            |mark: PathBuf| away.iter().map(move |tree| Unmounted { tree: tree.clone(), mark: mark.clone() });
         if kept.len() == one.trees.len() {
+            recovered.unmounted.extend(unmounted(one.path.clone()));
             continue;
         }
-        let aftermath = look(&Before { trees: looked_at, ..one.before.clone() });
+        let aftermath = look(&Before { trees: looked_at, ..before });
         recovered.runs += 1;
         recovered.moved.extend(aftermath.moved);
         let is_done = aftermath.left.is_empty();
         recovered.left.extend(aftermath.left);
         let path = one.path.clone();
         let settled = match kept.as_slice() {
-            _ if !is_done => Ok(()),
-            [] => one.remove(),
+            _ if !is_done => Ok(path.clone()),
+            [] => one.remove().map(|()| path.clone()),
             kept => one.keep_for(kept),
         };
-        if let Err(error) = settled {
-            recovered.left.push((path, error.to_string()));
+        match settled {
+            Ok(mark) => recovered.unmounted.extend(unmounted(mark)),
+            Err(error) => recovered.left.push((path, error.to_string())),
         }
     }
     recovered
@@ -73,7 +89,9 @@ pub fn recover(folder: &Path, concerns: impl Fn(&Path) -> bool) -> Recovered {
 
 #[cfg(test)]
 mod tests {
+    use super::super::before::Known;
     use super::*;
+    use crate::host::{Identity, Kind, Treatment, seen};
 
     #[test]
     fn a_mark_stays_until_everything_is_moved() {
@@ -97,5 +115,28 @@ mod tests {
             let recovered = recover(&state, |_| true);
             assert_eq!((recovered.runs, recovered.left.len()), (1, 1), "{recovered:?}");
         }
+    }
+
+    #[test]
+    fn a_file_that_was_there_stays_under_another_device_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(folder.path()).unwrap();
+        let (tree, state) = (root.join("w"), root.join("state"));
+        std::fs::create_dir_all(&tree).unwrap();
+        let mut known = std::collections::BTreeMap::new();
+        for name in [".envrc", ".npmrc"] {
+            std::fs::write(tree.join(name), "x").unwrap();
+            let found = seen(&tree.join(name), Kind::File, Treatment::ReadOnly).unwrap();
+            let identity = Identity { device: found.identity.device + 1, ..found.identity };
+            known.insert(found.path, Known { identity, made: found.made, is_protected: true });
+        }
+        // Another file has its place by now.
+        std::fs::rename(tree.join(".npmrc"), root.join("away")).unwrap();
+        std::fs::write(tree.join(".npmrc"), "x").unwrap();
+        let before = Before { trees: vec![tree.clone()], known, ..Before::default() };
+        drop(Marks::open(&state).unwrap().begin(&before).unwrap());
+        let recovered = recover(&state, |_| true);
+        assert_eq!((recovered.moved.len(), recovered.left.len()), (1, 0), "{recovered:?}");
+        assert!(tree.join(".envrc").exists() && !tree.join(".npmrc").exists());
     }
 }

@@ -97,3 +97,71 @@ fn nothing_runs_that_could_write_its_own_marks() {
     let plan = scene.plan("state", Access::WRITE).unwrap();
     assert!(is_out_of_reach(&scene.marks, &plan));
 }
+
+/// A folder that is mounted a second time, until this is dropped.
+struct Bound(PathBuf);
+
+impl Bound {
+    /// Mounts it; nothing where this user may not.
+    fn new(from: &Path, to: &Path) -> Option<Self> {
+        std::fs::create_dir_all(to).unwrap();
+        let mut mount = std::process::Command::new("mount");
+        let done = mount.arg("--bind").args([from, to]).stderr(std::process::Stdio::null()).status();
+        done.is_ok_and(|status| status.success()).then(|| Self(to.to_path_buf()))
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        assert!(std::process::Command::new("umount").arg(&self.0).status().unwrap().success());
+    }
+}
+
+#[test]
+fn what_is_hidden_is_hidden_where_it_is_mounted_too() {
+    let scene = Scene::new(&["state/ringfence/runs/x", "state/db", "work/x"]);
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(&scene.marks, private).unwrap();
+    let Some(_bound) = Bound::new(&scene.root.join("state"), &scene.root.join("work/m")) else { return };
+    let hidden = HiddenPaths::default();
+    hidden.add(scene.root.join("state/db"));
+    let sandbox = Sandbox::new(Native::new()).mark_runs_in([scene.marks.clone()]).hide(hidden);
+    let plan = |tree: &str, access| sandbox.plan(&Spec::new("/bin/true").tree(scene.root.join(tree), access));
+    for (tree, access) in [("work", Access::READ), ("work", Access::WRITE), ("work/m", Access::READ)] {
+        let plan = plan(tree, access).unwrap();
+        for path in ["work/m/db", "work/m/ringfence"] {
+            let is_it = |entry: &Entry| {
+                matches!(entry, Entry::Hidden { .. }) && entry.path() == scene.root.join(path)
+            };
+            assert!(plan.root.iter().any(is_it), "{path} in {tree}: {:?}", plan.root);
+        }
+        assert!(is_out_of_reach(&scene.marks, &plan));
+    }
+    assert!(plan("work/m/db", Access::READ).unwrap_err().to_string().contains("keeps its own state"));
+    let plan = plan("work/m/ringfence", Access::WRITE).unwrap();
+    assert!(!is_out_of_reach(&scene.marks, &plan));
+}
+
+#[test]
+fn a_mark_stays_while_its_file_system_is_not_mounted() {
+    for tree in ["work", "work/inside"] {
+        let scene = Scene::new(&["disk/x", "work/x"]);
+        let place = scene.root.join(tree);
+        let Some(bound) = Bound::new(&scene.root.join("disk"), &place) else { return };
+        scene.killed(&["work"]);
+        scene.lay(&["disk/.envrc"]);
+        drop(bound);
+        for _ in 0..2 {
+            let plan = scene.plan("work", Access::WRITE).unwrap();
+            assert_eq!((plan.recovered.len(), plan.unmounted.len()), (0, 1), "{tree}");
+            let told = plan.unmounted.first().unwrap().to_string();
+            assert!(told.contains("whose file system is not mounted"), "{told}");
+            assert!(plan.unmounted.iter().all(|one| one.tree == place && one.mark.exists()), "{told}");
+        }
+        assert!(scene.has("disk/.envrc") && scene.marked() == 1);
+        let _bound = Bound::new(&scene.root.join("disk"), &place).unwrap();
+        let plan = scene.plan("work", Access::WRITE).unwrap();
+        assert_eq!((plan.recovered.len(), plan.unmounted.len()), (1, 0), "{tree}");
+        assert!(!scene.has("disk/.envrc") && scene.marked() == 0);
+    }
+}

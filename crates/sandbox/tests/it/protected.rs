@@ -265,10 +265,16 @@ fn run_while(spec: &Spec, outside: impl FnOnce() + Send + 'static) -> Report {
 #[test]
 fn a_run_ends_when_a_protected_file_is_replaced_from_outside() {
     type Act = fn(&Path);
-    let acts: [(&str, Act); 4] = [
+    let acts: [(&str, Act); 5] = [
         (".git/config", |work| {
             std::fs::write(work.join("new"), "new").unwrap();
             std::fs::rename(work.join("new"), work.join(".git/config")).unwrap();
+        }),
+        // The same file has its name back; its mount is gone all the same.
+        (".git/config", |work| {
+            std::fs::hard_link(work.join(".git/config"), work.join("kept")).unwrap();
+            std::fs::remove_file(work.join(".git/config")).unwrap();
+            std::fs::rename(work.join("kept"), work.join(".git/config")).unwrap();
         }),
         (".git/hooks", |work| {
             std::fs::remove_dir(work.join(".git/hooks")).unwrap();
@@ -300,6 +306,8 @@ fn a_run_ends_when_a_protected_file_is_replaced_from_outside() {
             .iter()
             .any(|(path, why)| path.starts_with(work.join(name)) && why.contains("was replaced"));
         assert!(told, "{name}: {report:?}");
+        assert!(report.left.iter().any(|(path, _)| report.is_replaced(path)), "{name}: {report:?}");
+        assert!(!report.is_replaced(&work), "{name}");
         assert_ne!(report.ending.code(), 0, "{name}");
     }
     // Who only writes to one, or changes anything else, ends nothing.

@@ -190,7 +190,8 @@ impl Tried {
             ));
         }
         for (path, why) in &self.report.left {
-            notes.push(format!("`{}` is protected and could not be moved aside: {why}.", path.display()));
+            let what = if self.report.is_replaced(path) { "" } else { " and could not be moved aside" };
+            notes.push(format!("`{}` is protected{what}: {why}.", path.display()));
         }
         notes
     }
