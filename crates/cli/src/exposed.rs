@@ -7,21 +7,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ringfence::HostFiles;
-use ringfence::policy::{Capabilities, Direction, resolve_capabilities};
+use ringfence::policy::{Capabilities, Direction, STORE_SUFFIXES, resolve_capabilities};
 
 use crate::error::CommandError;
 use crate::load::Loaded;
 use crate::store::StoreName;
 
-/// What is appended to the name of the file for those that belong to it.
-const BESIDE: [&str; 5] = ["", "-wal", "-shm", "-journal", ".lock"];
-/// The same for a file that tells that a process has the store open: one of many, which come and go.
+/// What is appended to the name of a store for a file that tells that a process has the store open: one of many, which come and go.
 const LIVE: &str = "-00000000000000000000000000000000.live";
 
 /// Refuses a store that a tool may write, and warns of one that a tool may read.
 pub(crate) fn refuse_exposed(loaded: &Loaded, store: &StoreName) -> Result<(), CommandError> {
     let StoreName::File(path) = store else { return Ok(()) };
-    let files = spellings(path, &BESIDE);
+    let files = spellings(path, &STORE_SUFFIXES);
     let written = [files.clone(), spellings(path, &[LIVE])].concat();
     if let Some(tool) = reached(loaded, &written, Direction::Write) {
         return Err(CommandError::Input {

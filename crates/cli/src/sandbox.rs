@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
+use ringfence::policy::{STORE_SUFFIXES, StoreFile};
 use ringfence::sandbox::{Choice, HiddenPaths, Native, Sandbox, SandboxError, Selector, inner};
 
 /// What confines a command.
@@ -66,12 +67,12 @@ pub(crate) fn hide_store(hidden: &HiddenPaths, store: &Path) {
         name.push(suffix);
         std::path::absolute(&name).unwrap_or_else(|_| PathBuf::from(name))
     };
-    for suffix in ["", ".lock"] {
-        hidden.add(beside(suffix));
-    }
-    // SQLite removes and makes them as it needs them.
-    for suffix in ["-wal", "-shm", "-journal"] {
-        hidden.add_changing(beside(suffix));
+    for path in STORE_SUFFIXES.map(beside) {
+        match StoreFile::named(&path) {
+            // Another program may remove them and make them again.
+            Some(StoreFile { may_change: true, .. }) => hidden.add_changing(path),
+            _ => hidden.add(path),
+        }
     }
 }
 

@@ -113,8 +113,7 @@ impl Dialer {
     }
 
     async fn resolve(&self, permits: &LookupPermits, name: &HostName) -> Result<Vec<IpAddr>, Refusal> {
-        let refusal =
-            |why: &str| Refusal::new(Code::HostNotFound, format!("{name} does not resolve: {why}"));
+        let refusal = |why: &str| Refusal::new(Code::HostNotFound, format!("{name} does not resolve: {why}"));
         match timeout(self.resolve_timeout, self.resolver.resolve_within(name, permits)).await {
             Ok(Ok(addresses)) if addresses.is_empty() => Err(refusal("there is no answer")),
             Ok(Ok(addresses)) => Ok(addresses),

@@ -71,8 +71,8 @@ pub use name_set::{
 };
 pub use network::{NetworkCeiling, NetworkGrant, OnUnknown, Private};
 pub use path::{
-    Direction, Floor, FloorEntry, FloorKind, FsCeiling, FsGrant, FsReach, Jail, PathError, PathPattern,
-    PathReach, PathSet, Variables, normalise,
+    Direction, Floor, FloorEntry, FloorKind, FsCeiling, FsGrant, FsReach, Jail, LIVE_SUFFIX, PathError,
+    PathPattern, PathReach, PathSet, STORE_SUFFIXES, StoreFile, Variables, normalise,
 };
 pub use personality::{Example, Personality};
 pub use place::{JsonAsToml, ListKind, ListOwner, Places, WrittenList};

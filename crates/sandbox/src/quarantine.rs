@@ -190,6 +190,11 @@ impl Search<'_> {
             aftermath.left.push((one.path, why.to_owned()));
             return;
         }
+        // Whoever has the store open lost what it wrote there.
+        if self.before.is_store_in_use(&one) {
+            self.settled.insert(one.path);
+            return;
+        }
         match move_aside(&one) {
             Ok(Moved::Gone) => {}
             Ok(Moved::To(moved)) => {

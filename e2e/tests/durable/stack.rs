@@ -147,8 +147,11 @@ impl Gateway {
                         if number >= calls {
                             return;
                         }
-                        let (message, expected) =
-                            if number.is_multiple_of(RUNS) { (CALL, "hello") } else { (WRONG, "INPUT_INVALID") };
+                        let (message, expected) = if number.is_multiple_of(RUNS) {
+                            (CALL, "hello")
+                        } else {
+                            (WRONG, "INPUT_INVALID")
+                        };
                         let mut answer = connection.post(message);
                         while answer.status == 429 {
                             thread::sleep(Duration::from_millis(20));

@@ -149,8 +149,9 @@ fn accept(
     if json {
         let missing = found.as_ref().map(|gap| {
             json!({
-                "why": gap.why.to_string(), "transactions": gap.transactions, "records": gap.records,
-                "keys": gap.keys, "acknowledged_ms": gap.acknowledged.map(|at| at.as_millis()),
+                "why": gap.why.to_string(), "transactions": gap.counted(gap.transactions),
+                "records": gap.counted(gap.records), "keys": gap.counted(gap.keys),
+                "acknowledged_ms": gap.acknowledged.map(|at| at.as_millis()),
             })
         });
         let told =
@@ -168,6 +169,7 @@ fn accept(
         (gap.records, "audit records missing"),
         (gap.keys, "idempotency keys missing, at most"),
     ] {
+        let count = gap.counted(count).map_or_else(|| "unknown".to_owned(), |count| count.to_string());
         writeln!(out, "  {what}: {count}")?;
     }
     if accepted.is_some() {

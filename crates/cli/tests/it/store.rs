@@ -245,7 +245,7 @@ fn no_command_locks_the_store_or_the_pins_that_are_in_use() {
     let bench = Bench::new().file("clerk.toml", locking_policy());
     let bench = bench.file("clerk.pins.lock", "").file("notes.txt", "x");
     let said = bench.ringfence(&["-p", "clerk.toml", "call", "--store", "log.db", "lock", "{}"]);
-    for name in ["log.db", "log.db-shm", "log.db-wal", "log.db.lock", "clerk.pins.lock"] {
+    for name in ["log.db", "log.db-shm", "log.db-wal", "log.db.lock", "log.db.mark", "clerk.pins.lock"] {
         assert!(said.contains(&format!("{name} PermissionError")), "{name}: {said}");
     }
     assert!(said.contains("notes.txt locked"), "{said}");
@@ -262,7 +262,11 @@ fn a_command_of_another_process_locks_no_store_that_can_be_known() {
     let own = bench.path().join("own.db").display().to_string();
     let run = ["run", "--read", ".", "--cwd", ".", "--", "python3", "-c", LOCKING];
     let said = bench.ringfence_in(&[("RINGFENCE_STORE", &own)], &run);
-    for name in ["ringfence.db", "ringfence.db.lock", "ringfence.pins.lock", "own.db", "own.db.lock"] {
+    // Nobody has them open, and their logs are hidden all the same.
+    let files = ["", "-wal", "-shm", ".lock", ".mark"];
+    let files =
+        ["ringfence.db", "own.db"].into_iter().flat_map(|store| files.map(|file| format!("{store}{file}")));
+    for name in files.chain(["ringfence.pins.lock".to_owned()]) {
         assert!(said.contains(&format!("{name} PermissionError")), "{name}: {said}");
     }
     // Granted with its folder, since this process knows nothing of it; said so in the threat model.

@@ -66,7 +66,7 @@ fn script(head: &str) -> String {
 fn the_interpreter_of_the_clients_path_runs() {
     let bench = Bench::new().file(
         "srv/server.py",
-        &script("import sys, helper\ndef answer():\n    return sys.prefix + ' ' + helper.WORD"),
+        script("import sys, helper\ndef answer():\n    return sys.prefix + ' ' + helper.WORD"),
     );
     let bench = bench.file("srv/helper.py", "WORD = 'imported'\n");
     let venv = bench.path().join("venv");
@@ -85,7 +85,7 @@ fn the_interpreter_of_the_clients_path_runs() {
 fn what_a_server_does_not_get_is_named_and_what_it_says_is_labelled() {
     let head = "import os, sys\nprint('hello\\rringfence: forged', file=sys.stderr, flush=True)\n\
                 def answer():\n    return os.environ.get('MY_API_KEY', 'none')";
-    let bench = Bench::new().file("server.py", &script(head));
+    let bench = Bench::new().file("server.py", script(head));
     let arguments = ["wrap", "--accept", "clean", "--name", "it", "--", "/usr/bin/python3", "server.py"];
     let (said, told) = call(&bench, &arguments, &[("MY_API_KEY", "some-value-of-mine")]);
     assert_eq!(said, "none", "{told}");
@@ -103,7 +103,7 @@ fn a_server_opens_unix_sockets_where_the_policy_says_so() {
                 except OSError as error:\n        return 'refused'";
     for (line, wanted) in [("", "refused"), ("unix_sockets = true\n", "opened")] {
         let policy = format!("[personality]\n[[server]]\nname = \"it\"\naccept = \"clean\"\n{line}");
-        let bench = Bench::new().file("server.py", &script(head)).file("fence.toml", &policy);
+        let bench = Bench::new().file("server.py", script(head)).file("fence.toml", &policy);
         let arguments = ["wrap", "-p", "fence.toml", "--name", "it", "--", "/usr/bin/python3", "server.py"];
         let (said, told) = call(&bench, &arguments, &[]);
         assert_eq!(said, wanted, "{told}");
@@ -129,7 +129,7 @@ fn a_browser_of_the_machine_works_behind_the_fence() {
          capabilities = {{ process = {{ allowedBinaries = [\"*\"] }}, fs_reach = {{ read = [\"/usr\", \"/etc/fonts\", \"/etc/chromium\", \"/etc/chromium.d\"] }} }}\n\
          limits = {{ memory = \"2G\", processes = 512 }}\n# {chromium}\n"
     );
-    let bench = Bench::new().file("server.py", &script(&head)).file("fence.toml", &policy);
+    let bench = Bench::new().file("server.py", script(&head)).file("fence.toml", &policy);
     let arguments = ["wrap", "-p", "fence.toml", "--name", "it", "--", "/usr/bin/python3", "server.py"];
     let (said, told) = call(&bench, &arguments, &[]);
     assert!(said.contains("<p id=\"x\">42</p>"), "{said}\n{told}");

@@ -14,6 +14,7 @@ mod normal;
 mod pattern;
 mod reach;
 mod set;
+mod store_file;
 mod variable;
 
 pub(crate) use meet::{Meet, are_comparable, are_disjoint, covers_meet};
@@ -25,4 +26,5 @@ pub use normal::normalise;
 pub use pattern::PathPattern;
 pub use reach::{Direction, FsCeiling, FsReach, Jail, PathReach};
 pub use set::PathSet;
+pub use store_file::{LIVE_SUFFIX, STORE_SUFFIXES, StoreFile};
 pub use variable::Variables;

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use ringfence_policy::{Direction, FloorKind};
+use ringfence_policy::{Direction, FloorKind, StoreFile};
 
 use super::build::{RESOLVER, SCRATCH};
 use super::check::Eyes;
@@ -127,6 +127,7 @@ impl Seen {
         let own = protect_own(&own, &trees);
         sensitive.extend(own.iter().cloned());
         hide(&hidden, &trees, &mut sensitive, &mut passing)?;
+        passing.extend(changing_store_files(&sensitive));
         let pointed =
             protect_named_by_git(&trees, &mut sensitive, &spec.named, &reach, spec.home.as_deref())?;
         let direct = trees.iter().take(direct);
@@ -205,6 +206,20 @@ fn hide(
         }
     }
     Ok(())
+}
+
+/// Returns the protected files of protected stores that a process outside may remove and make again: that is no attack on the run.
+fn changing_store_files(sensitive: &[Sensitive]) -> Vec<PathBuf> {
+    let is_protected = |store: &Path| {
+        sensitive
+            .iter()
+            .any(|one| one.path == store && one.kind == Kind::File && one.treatment != Treatment::Watch)
+    };
+    let files = sensitive.iter().filter(|one| one.kind == Kind::File);
+    let changing = files.filter(|one| {
+        StoreFile::named(&one.path).is_some_and(|file| file.may_change && is_protected(&file.store))
+    });
+    changing.map(|one| one.path.clone()).collect()
 }
 
 /// What was seen of one tree.

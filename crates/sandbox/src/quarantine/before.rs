@@ -1,7 +1,12 @@
 //! What was there before a command ran, as far as the quarantine has to know it.
 
 use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use ringfence_policy::StoreFile;
+use rustix::fs::{Mode, OFlags};
 
 use crate::git::Target;
 use crate::host::{Identity, Kind, Sensitive, Treatment};
@@ -62,6 +67,26 @@ impl Before {
     pub(super) fn knows(&self, found: &Sensitive) -> bool {
         let is_same = |known: &Known| (known.identity, known.made) == (found.identity, found.made);
         self.known.get(&found.path).is_some_and(is_same)
+    }
+
+    /// Tells whether a file belongs to a store that was there, and that somebody outside has open: they made it, and use it.
+    ///
+    /// Whoever has a store open shares the lock beside it. No command could hold it: it is hidden where it was there, and a
+    /// command does not outlive its run.
+    pub(super) fn is_store_in_use(&self, found: &Sensitive) -> bool {
+        let Some(StoreFile { store, .. }) = StoreFile::named(&found.path) else { return false };
+        let Ok(now) = store.symlink_metadata() else { return false };
+        let is_same = |known: &Known| {
+            known.is_protected && (known.identity.device, known.identity.inode) == (now.dev(), now.ino())
+        };
+        if found.kind != Kind::File || !self.known.get(&store).is_some_and(is_same) {
+            return false;
+        }
+        let mut lock = store.into_os_string();
+        lock.push(".lock");
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let Ok(lock) = rustix::fs::open(PathBuf::from(lock), flags, Mode::empty()) else { return false };
+        matches!(File::from(lock).try_lock(), Err(TryLockError::WouldBlock))
     }
 
     /// Tells whether a folder around a path could not be changed.

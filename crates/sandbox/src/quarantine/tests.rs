@@ -307,3 +307,36 @@ fn a_file_is_known_by_when_it_was_made_too() {
     *seconds -= 1;
     assert!(!before.knows(&found));
 }
+
+#[test]
+fn what_somebody_outside_uses_of_a_store_stays() {
+    let scene = Scene::new(&[("ringfence.db", "store"), ("ringfence.db.lock", "")]);
+    let lock = std::fs::File::open(scene.root.join("ringfence.db.lock")).unwrap();
+    lock.try_lock_shared().unwrap();
+    let lay = |scene: &Scene| scene.lay(&[("ringfence.db-wal", "log"), ("ringfence.db-shm", "index")]);
+    assert_eq!(scene.run(lay), [""; 0]);
+    assert!(scene.has("ringfence.db-wal") && scene.has("ringfence.db-shm"));
+    // Nobody has it open: whoever opens it next would take them for its own.
+    for name in ["ringfence.db-wal", "ringfence.db-shm"] {
+        std::fs::remove_file(scene.root.join(name)).unwrap();
+    }
+    drop(lock);
+    assert_eq!(scene.run(lay), ["ringfence.db-shm", "ringfence.db-wal"]);
+    // Nor is a store left alone that was not there before.
+    let scene = Scene::new(&[("sub/x", "")]);
+    let moved = scene.run(|scene| {
+        scene.lay(&[("ringfence.db", "store"), ("ringfence.db-wal", "log")]);
+    });
+    assert_eq!(moved, ["ringfence.db", "ringfence.db-wal"]);
+}
+
+#[test]
+fn a_log_that_sqlite_removes_is_not_taken_for_an_attack() {
+    let scene =
+        Scene::new(&[("ringfence.db", "store"), ("ringfence.db-shm", "x"), ("ringfence.db.mark", "x")]);
+    scene.lay(&[("sub/ringfence.db-shm", "x")]);
+    let plan = scene.plan();
+    let passes = |name: &str| plan.may_be_gone(&scene.root.join(name));
+    assert!(passes("ringfence.db-shm"));
+    assert!(!passes("ringfence.db") && !passes("ringfence.db.mark") && !passes("sub/ringfence.db-shm"));
+}

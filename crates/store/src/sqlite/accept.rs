@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use ringfence::audit::{ConsoleStep, Hash};
 use ringfence::{AuditEntry, Clock as _, SystemClock};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use serde_json::json;
 
 use super::SqliteStore;
 use super::error::SqliteError;
 use super::history::History;
-use super::mark::{self, Mark, MarkFile};
+use super::mark::{self, MOST, Mark, MarkFile};
 use super::time::from_micros;
 use super::turn::Turn;
 use super::{file, lock, log, schema, total};
@@ -25,6 +26,8 @@ use super::{file, lock, log, schema, total};
 pub struct StoreGap {
     /// Why it is refused.
     pub why: SqliteError,
+    /// Whether it is known how much is missing. Without a mark nobody knows, and the numbers are 0.
+    pub is_counted: bool,
     /// How many transactions are missing that were acknowledged.
     pub transactions: u64,
     /// How many entries of the audit log are missing.
@@ -88,15 +91,21 @@ fn gap(path: &Path) -> Result<Option<StoreGap>, SqliteError> {
     let connection = schema::writer(path)?;
     // A log whose tree does not fit is for nobody to accept.
     let records = log::frontier(&connection, path)?.size();
-    let fence = last_fence(&connection).map_err(failed)?;
+    let (fence, is_possible) = last_fence(&connection).map_err(failed)?;
     let history = History::read(&connection).map_err(failed);
     let why = match (&mark, &history) {
         (Err(why), _) | (_, Err(why)) => Some(why.clone()),
         (Ok(mark), Ok(history)) => {
-            history.missing(mark).map(|missing| SqliteError::WentBack { path: path.to_owned(), missing })
+            let missing = history.missing(mark, &connection).map_err(failed)?;
+            missing.map(|missing| SqliteError::WentBack { path: path.to_owned(), missing })
         }
     };
-    let why = why.or_else(|| total::check(&connection, path).err());
+    let impossible = || SqliteError::Corrupt {
+        path: path.to_owned(),
+        why: "no store has handed out so many idempotency keys".to_owned(),
+    };
+    let why =
+        why.or_else(|| total::check(&connection, path).err()).or_else(|| (!is_possible).then(impossible));
     let mut gap = why.map(|why| StoreGap::new(why, mark.as_ref().ok(), records, fence));
     if let (Some(gap), Ok(history)) = (&mut gap, &history) {
         gap.transactions = gap.transactions.saturating_sub(history.sequence);
@@ -105,9 +114,15 @@ fn gap(path: &Path) -> Result<Option<StoreGap>, SqliteError> {
 }
 
 impl StoreGap {
+    /// Returns a number of what is missing, where it is known.
+    pub fn counted(&self, number: u64) -> Option<u64> {
+        self.is_counted.then_some(number)
+    }
+
     fn new(why: SqliteError, mark: Option<&Mark>, records: u64, fence: u64) -> Self {
         Self {
             why,
+            is_counted: mark.is_some(),
             transactions: mark.map_or(0, |mark| mark.sequence),
             records: mark.map_or(0, |mark| mark.records.saturating_sub(records)),
             keys: mark.map_or(0, |mark| mark.fence.saturating_sub(fence)),
@@ -134,7 +149,7 @@ fn accept(path: &Path, gap: &StoreGap, by: &str, reason: &str) -> Result<(), Sql
         transaction.execute_batch(&format!("REINDEX {table}")).map_err(failed)?;
     }
     total::accept(&transaction).map_err(failed)?;
-    let fence = last_fence(&transaction).map_err(failed)?.max(old.map_or(0, |old| old.fence));
+    let fence = last_fence(&transaction).map_err(failed)?.0.max(old.map_or(0, |old| old.fence));
     transaction
         .execute("DELETE FROM sqlite_sequence WHERE name = 'idempotency'", [])
         .and_then(|_| {
@@ -147,8 +162,8 @@ fn accept(path: &Path, gap: &StoreGap, by: &str, reason: &str) -> Result<(), Sql
         principal: by.to_owned(),
         action: "accepted_store",
         about: json!({
-            "why": gap.why.to_string(), "reason": reason, "transactions": gap.transactions,
-            "records": gap.records, "keys": gap.keys,
+            "why": gap.why.to_string(), "reason": reason, "transactions": gap.counted(gap.transactions),
+            "records": gap.counted(gap.records), "keys": gap.counted(gap.keys),
         }),
     };
     turn.record(&AuditEntry::Console(&step))?;
@@ -184,7 +199,19 @@ fn go_on(connection: &Connection, old: Option<&Mark>, path: &Path) -> Result<His
     Ok(History { store: history.store, sequence, chain: Hash::of(&bytes) })
 }
 
-fn last_fence(connection: &Connection) -> rusqlite::Result<u64> {
-    let sql = "SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'idempotency'), 0)";
-    connection.query_row(sql, [], |row| row.get(0))
+/// Returns the last fence that was handed out, and whether it is what the store says. What cannot be true is settled by the keys that
+/// are there.
+fn last_fence(connection: &Connection) -> rusqlite::Result<(u64, bool)> {
+    let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'idempotency'";
+    let said: Option<Value> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+    let said = match said {
+        None => Some(0),
+        Some(Value::Integer(fence)) => u64::try_from(fence).ok().filter(|fence| *fence <= MOST),
+        Some(_) => None,
+    };
+    if let Some(fence) = said {
+        return Ok((fence, true));
+    }
+    let sql = "SELECT ifnull(max(fence), 0) FROM idempotency WHERE fence <= ?1";
+    Ok((connection.query_row(sql, [MOST], |row| row.get(0))?, false))
 }

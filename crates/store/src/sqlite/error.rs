@@ -87,6 +87,12 @@ pub enum SqliteError {
         /// The file.
         path: PathBuf,
     },
+    /// The file has other names, by which others can write to it.
+    #[error("the file `{}` has several names (hard links): remove the others, or copy the store and its mark", path.display())]
+    Linked {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another process has it open for writing.
     #[error("another process holds the lock `{}`", path.display())]
     Locked {
@@ -170,6 +176,7 @@ impl SqliteError {
             | Self::Diverged { .. }
             | Self::Database { .. }
             | Self::File { .. }
+            | Self::Linked { .. }
             | Self::Locked { .. }
             | Self::MarkDamaged { .. }
             | Self::MarkMissing { .. }

@@ -30,7 +30,8 @@ pub(super) struct FileId {
     inode: u64,
 }
 
-/// Looks which file has this name and in what state it is; nothing where there is none, or where it has other names too.
+/// Looks which file has this name and in what state it is; nothing where there is none. One that has other names too is refused: it
+/// could be written by any of them.
 pub(super) fn look(path: &Path) -> Result<Option<(FileId, Stamp)>, SqliteError> {
     let stat = match rustix::fs::lstat(path) {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
@@ -39,7 +40,10 @@ pub(super) fn look(path: &Path) -> Result<Option<(FileId, Stamp)>, SqliteError> 
     #[expect(clippy::useless_conversion, reason = "the types differ between architectures")]
     let (size, seconds) = (u64::try_from(stat.st_size).unwrap_or(0), i64::from(stat.st_ctime));
     let stamp = Stamp { size, seconds, nanoseconds: stat.st_ctime_nsec };
-    Ok((stat.st_nlink == 1).then_some((FileId { device: stat.st_dev, inode: stat.st_ino }, stamp)))
+    if stat.st_nlink > 1 {
+        return Err(SqliteError::Linked { path: path.to_owned() });
+    }
+    Ok(Some((FileId { device: stat.st_dev, inode: stat.st_ino }, stamp)))
 }
 
 /// Returns the path with its directory resolved, so that only the last name could still be a link.

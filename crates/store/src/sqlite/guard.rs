@@ -7,6 +7,7 @@
 //! INVARIANT: nothing is acknowledged unless the files were the same before and after, and the mark says so.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ringfence::audit::Hash;
@@ -14,7 +15,7 @@ use rusqlite::Connection;
 
 use super::error::SqliteError;
 use super::file::{self, FileId, Stamp};
-use super::history::History;
+use super::history::{History, Past};
 use super::mark::{Mark, MarkFile, MarkLock};
 use super::{schema, total};
 
@@ -27,6 +28,8 @@ pub(super) struct StoreGuard {
     files: Vec<(PathBuf, FileId)>,
     /// How far this process has seen the store come.
     last: Mutex<(u64, Hash)>,
+    /// It was refused once: nobody moves its log into the database after that.
+    is_refused: AtomicBool,
 }
 
 impl StoreGuard {
@@ -39,7 +42,7 @@ impl StoreGuard {
         let found = mark.read()?;
         let transaction = connection.unchecked_transaction().map_err(failed)?;
         let history = History::read(&transaction).map_err(failed)?;
-        check_growth(path, &history, &found)?;
+        check_growth(path, &history, &found, &transaction)?;
         let log = beside(path, "-wal");
         let mut files = Vec::new();
         for name in [path.to_owned(), log.clone(), beside(path, "-shm"), mark.path().to_owned()] {
@@ -47,7 +50,8 @@ impl StoreGuard {
             files.push((name, id));
         }
         let last = Mutex::new((history.sequence, history.chain));
-        let guard = Self { path: path.to_owned(), mark, log, files, last };
+        let guard =
+            Self { path: path.to_owned(), mark, log, files, last, is_refused: AtomicBool::new(false) };
         if is_first {
             total::check(&transaction, path)?;
             let lock = guard.mark.lock()?;
@@ -65,16 +69,35 @@ impl StoreGuard {
 
     /// Takes the lock of the mark, and refuses a store that is not the one that was opened. The turn at writing must be
     /// held, so that nobody else is on the way.
-    pub(super) fn begin(&self, history: &History) -> Result<MarkLock<'_>, SqliteError> {
+    pub(super) fn begin(
+        &self,
+        history: &History,
+        connection: &Connection,
+    ) -> Result<MarkLock<'_>, SqliteError> {
         let lock = self.mark.lock()?;
-        let (database, log) = self.check_files()?;
-        let mark = self.mark.read()?;
-        check_growth(&self.path, history, &mark)?;
-        self.check_last(history, self.last())?;
-        if (database, log) != (mark.database, mark.log) {
-            self.check_content()?;
-        }
+        self.refuse(|| {
+            let (database, log) = self.check_files()?;
+            let mark = self.mark.read()?;
+            check_growth(&self.path, history, &mark, connection)?;
+            self.check_last(history, self.last(), connection)?;
+            if (database, log) != (mark.database, mark.log) {
+                self.check_content()?;
+            }
+            Ok(())
+        })?;
         Ok(lock)
+    }
+
+    /// Keeps in mind that the store was refused.
+    fn refuse<T>(&self, check: impl FnOnce() -> Result<T, SqliteError>) -> Result<T, SqliteError> {
+        let checked = check();
+        if let Err(
+            SqliteError::Corrupt { .. } | SqliteError::Replaced { .. } | SqliteError::WentBack { .. },
+        ) = &checked
+        {
+            self.is_refused.store(true, Ordering::SeqCst);
+        }
+        checked
     }
 
     /// Returns how far this process has seen the store come.
@@ -83,12 +106,21 @@ impl StoreGuard {
     }
 
     /// Refuses a store that is not as far as this process has seen it before it read the history.
-    fn check_last(&self, history: &History, (sequence, chain): (u64, Hash)) -> Result<(), SqliteError> {
-        if history.sequence < sequence || (history.sequence == sequence && history.chain != chain) {
-            let missing = sequence.saturating_sub(history.sequence);
-            return Err(SqliteError::WentBack { path: self.path.clone(), missing });
+    fn check_last(
+        &self,
+        history: &History,
+        (sequence, chain): (u64, Hash),
+        connection: &Connection,
+    ) -> Result<(), SqliteError> {
+        let past = history.compare(sequence, chain, connection);
+        match past.map_err(|error| SqliteError::from_sqlite(&self.path, &error))? {
+            // Others have written much since. The mark, which is never old, was compared too.
+            Past::Ours | Past::Forgotten => Ok(()),
+            Past::Other => {
+                let missing = sequence.saturating_sub(history.sequence);
+                Err(SqliteError::WentBack { path: self.path.clone(), missing })
+            }
         }
-        Ok(())
     }
 
     /// Keeps what was committed in the mark; only then it may be acknowledged.
@@ -102,9 +134,16 @@ impl StoreGuard {
     /// Moves the log into the database, or does something else to the files that is no transaction.
     pub(super) fn move_log<T>(&self, work: impl FnOnce() -> T) -> Result<T, SqliteError> {
         let lock = self.mark.lock()?;
+        if self.is_refused.load(Ordering::SeqCst) {
+            return Err(SqliteError::Replaced { path: self.path.clone() });
+        }
         let (database, log) = self.check_files()?;
         let mark = self.mark.read()?;
         let is_known = (database, log) == (mark.database, mark.log);
+        if !is_known {
+            // Somebody else has written to the files: a log that is not whole must not get into the database.
+            self.refuse(|| self.check_content())?;
+        }
         let done = work();
         let stamp = |path| file::look(path).map(|found| found.map_or(Stamp::default(), |(_, stamp)| stamp));
         if is_known {
@@ -117,8 +156,13 @@ impl StoreGuard {
 
     /// Refuses what was read from a store that is not the one that was opened, or that has gone back: `last` was asked for
     /// before, and `history` read afterwards.
-    pub(super) fn check_reading(&self, history: &History, last: (u64, Hash)) -> Result<(), SqliteError> {
-        self.check_last(history, last)?;
+    pub(super) fn check_reading(
+        &self,
+        history: &History,
+        last: (u64, Hash),
+        connection: &Connection,
+    ) -> Result<(), SqliteError> {
+        self.refuse(|| self.check_last(history, last, connection))?;
         let is_known = |(database, log): (Stamp, Stamp), mark: &Mark| {
             database == mark.database && log.size >= mark.log.size
         };
@@ -130,7 +174,7 @@ impl StoreGuard {
         let (database, log) = self.check_files()?;
         let mark = self.mark.read()?;
         if !is_known((database, log), &mark) {
-            self.check_content()?;
+            self.refuse(|| self.check_content())?;
             self.mark.write(&Mark { database, log, ..mark })?;
         }
         drop(lock);
@@ -164,8 +208,8 @@ impl StoreGuard {
             let failed = |error| SqliteError::from_sqlite(&self.path, &error);
             let snapshot = connection.unchecked_transaction().map_err(failed)?;
             let history = History::read(&snapshot).map_err(failed)?;
-            check_growth(&self.path, &history, &self.mark.read()?)?;
-            self.check_last(&history, self.last())?;
+            check_growth(&self.path, &history, &self.mark.read()?, &snapshot)?;
+            self.check_last(&history, self.last(), &snapshot)?;
             total::check(&snapshot, &self.path)
         });
         match checked {
@@ -177,8 +221,13 @@ impl StoreGuard {
 }
 
 /// Refuses a store that has gone back, or another one.
-fn check_growth(path: &Path, history: &History, mark: &Mark) -> Result<(), SqliteError> {
-    match history.missing(mark) {
+fn check_growth(
+    path: &Path,
+    history: &History,
+    mark: &Mark,
+    connection: &Connection,
+) -> Result<(), SqliteError> {
+    match history.missing(mark, connection).map_err(|error| SqliteError::from_sqlite(path, &error))? {
         None => Ok(()),
         Some(missing) => Err(SqliteError::WentBack { path: path.to_owned(), missing }),
     }

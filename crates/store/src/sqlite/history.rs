@@ -56,10 +56,19 @@ impl History {
             "UPDATE frontier SET store = ?1, sequence = ?2, chain = ?3, digest = ?4, bytes = ifnull(?5, bytes)
              RETURNING ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'idempotency'), 0)",
         )?;
+        self.remember(connection)?;
         let digest = self.digest().finish();
         let row = (self.store, self.sequence, self.chain.as_bytes(), digest, log.map(Frontier::to_bytes));
         let fence = update.query_row(row, |row| row.get(0)).optional()?;
         fence.ok_or_else(|| damaged(DAMAGED))
+    }
+
+    /// Keeps what the chain is now, for those who compare later.
+    pub(super) fn remember(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut insert = connection.prepare_cached(
+            "INSERT OR REPLACE INTO past_chain (slot, sequence, chain) VALUES (?1, ?2, ?3)",
+        )?;
+        insert.execute((self.sequence % REMEMBERED, self.sequence, short(self.chain))).map(drop)
     }
 
     /// Returns the mark of this state, without the state of the files.
@@ -69,19 +78,60 @@ impl History {
     }
 
     /// Says how many transactions are missing that the mark has seen; 0 where the mark is of another history.
-    pub(super) fn missing(&self, mark: &Mark) -> Option<u64> {
-        let is_other =
-            self.store != mark.store || (self.sequence == mark.sequence && self.chain != mark.chain);
+    pub(super) fn missing(&self, mark: &Mark, connection: &Connection) -> rusqlite::Result<Option<u64>> {
         // A mark that was just made belongs to a store that has seen nothing yet.
-        let is_new = self.store == mark.store && mark.sequence == 0;
-        (!is_new && (is_other || self.sequence < mark.sequence))
-            .then(|| mark.sequence.saturating_sub(self.sequence))
+        if self.store == mark.store && mark.sequence == 0 {
+            return Ok(None);
+        }
+        let past = self.compare(mark.sequence, mark.chain, connection)?;
+        let holds = self.store == mark.store && past == Past::Ours;
+        Ok((!holds).then(|| mark.sequence.saturating_sub(self.sequence)))
+    }
+
+    /// Compares with how far somebody has seen it come. A history that is longer may have parted from theirs before.
+    pub(super) fn compare(
+        &self,
+        sequence: u64,
+        chain: Hash,
+        connection: &Connection,
+    ) -> rusqlite::Result<Past> {
+        let past = |is_ours| if is_ours { Past::Ours } else { Past::Other };
+        if self.sequence <= sequence {
+            return Ok(past(self.sequence == sequence && self.chain == chain));
+        }
+        if self.sequence - sequence >= REMEMBERED {
+            return Ok(Past::Forgotten);
+        }
+        let mut select =
+            connection.prepare_cached("SELECT sequence, chain FROM past_chain WHERE slot = ?1")?;
+        let found = select.query_row([sequence % REMEMBERED], |row| Ok((row.get::<_, u64>(0)?, row.get(1)?)));
+        Ok(past(found.optional()? == Some((sequence, short(chain)))))
     }
 
     fn digest(&self) -> RowDigest {
         let sequence = i64::try_from(self.sequence).unwrap_or(i64::MAX);
         RowDigest::new("history").bytes(&self.store).number(sequence).bytes(self.chain.as_bytes())
     }
+}
+
+/// Whether a history was once where somebody has seen it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Past {
+    /// It was.
+    Ours,
+    /// It was not: it is another, or it is not so far.
+    Other,
+    /// That is too long ago.
+    Forgotten,
+}
+
+/// How many chains are remembered. A mark is at most some seconds older than its store.
+const REMEMBERED: u64 = 1 << 16;
+
+/// The part of a chain that is remembered.
+fn short(chain: Hash) -> i64 {
+    let [a, b, c, d, e, f, g, h, ..] = *chain.as_bytes();
+    i64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 const DAMAGED: &str = "the row that says how far the store has come does not have its digest";

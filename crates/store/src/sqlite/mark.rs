@@ -29,6 +29,8 @@ const DISTANCE: u64 = 4_096;
 /// The length of what has a digest, and of the digest.
 const LENGTH: usize = 144;
 const DIGEST: usize = 32;
+/// No store counts further: a million a second take 285 years.
+pub(super) const MOST: u64 = 1 << 53;
 /// How long another may hold the lock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -243,9 +245,14 @@ impl Mark {
                 nanoseconds: u64::from_le_bytes(next()?),
             })
         };
+        // Nobody counts so far: it was forged, or damaged before it had its digest.
+        let sequence_number = u64::from_le_bytes(*sequence);
+        if [sequence_number, records, fence, count].into_iter().any(|number| number > MOST) {
+            return None;
+        }
         Some(Self {
             store: *store,
-            sequence: u64::from_le_bytes(*sequence),
+            sequence: sequence_number,
             chain: Hash::from_bytes(*chain),
             records,
             fence,

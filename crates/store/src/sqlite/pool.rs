@@ -48,7 +48,7 @@ impl Pool {
         if let Some((guard, last)) = self.guard.as_ref().zip(last) {
             let history =
                 History::read(&connection).map_err(|error| SqliteError::from_sqlite(&self.path, &error))?;
-            guard.check_reading(&history, last)?;
+            guard.check_reading(&history, last, &connection)?;
         }
         let mut idle = self.lock();
         if idle.len() < IDLE {

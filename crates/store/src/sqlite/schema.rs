@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ringfence::audit::Columns;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, FileControl, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::SqliteError;
 use super::history::History;
@@ -22,6 +22,8 @@ const STEPS: [Step; 4] = [
     Step::Fill { before: include_str!("schema/3.sql"), after: include_str!("schema/3_filled.sql") },
     Step::Digest { before: include_str!("schema/4.sql"), after: include_str!("schema/4_filled.sql") },
 ];
+/// The table of what the chain was, in a file that has none.
+const PAST_CHAIN: &str = include_str!("schema/past_chain.sql");
 /// How many entries are filled in at a time, so that memory stays flat.
 const FILLED: i64 = 1_000;
 
@@ -75,8 +77,24 @@ pub(super) fn close_on_end(connection: &Connection) -> rusqlite::Result<()> {
 /// Opens the connection that writes. The lock must be held.
 pub(super) fn writer(path: &Path) -> Result<Connection, SqliteError> {
     let connection = open(path)?;
-    set_up(&connection).map_err(|error| SqliteError::from_sqlite(path, &error))?;
+    let failed = |error| SqliteError::from_sqlite(path, &error);
+    set_up(&connection).map_err(failed)?;
+    remember_chain(&connection).map_err(failed)?;
     Ok(connection)
+}
+
+/// Makes the table of what the chain was in a store of this version that was made before there was one.
+fn remember_chain(connection: &Connection) -> rusqlite::Result<()> {
+    if connection.table_exists(None::<&str>, "past_chain")? {
+        return Ok(());
+    }
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    transaction.execute_batch(PAST_CHAIN)?;
+    // Whoever cannot read it says so later.
+    if let Ok(history) = History::read(&transaction) {
+        history.remember(&transaction)?;
+    }
+    transaction.commit()
 }
 
 /// Opens a file that is there and ours alone.
@@ -89,7 +107,14 @@ fn open(path: &Path) -> Result<Connection, SqliteError> {
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW).map_err(failed)?;
     patience::have(&mut connection).map_err(failed)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
+    keep_log(&connection).map_err(failed)?;
     Ok(connection)
+}
+
+/// Has the write-ahead log and its index stay when the last connection closes: a command that was started while nobody had the store
+/// open must find them protected, or it could lock them as soon as somebody opens it.
+fn keep_log(connection: &Connection) -> rusqlite::Result<()> {
+    connection.file_control(Some(MAIN_DB), FileControl::PersistWal(&mut 1))
 }
 
 /// Opens a connection that reads.
@@ -147,6 +172,7 @@ fn migrate(connection: &mut Connection, version: i64, store: [u8; 16]) -> rusqli
             }
             Step::Digest { before, after } => {
                 transaction.execute_batch(before)?;
+                transaction.execute_batch(PAST_CHAIN)?;
                 idempotency::fill_digests(&transaction)?;
                 approval::fill_digests(&transaction)?;
                 value::fill_digests(&transaction)?;

@@ -230,7 +230,7 @@ impl Desk {
         }
     }
 
-    /// Closes the connection, which moves the log into the database and removes it where it is the last one.
+    /// Closes the connection, which moves the log into the database where it is the last one. The files of the log stay.
     fn close(self) {
         let Self { connection, guard, .. } = self;
         let mut open = Some(connection);
@@ -315,7 +315,7 @@ impl Desk {
         let behavior = TransactionBehavior::Immediate;
         let transaction = self.connection.transaction_with_behavior(behavior).map_err(failed)?;
         let history = History::read(&transaction).map_err(failed)?;
-        let lock = self.guard.begin(&history)?;
+        let lock = self.guard.begin(&history, &transaction)?;
         let (before, now) = (transaction.total_changes(), self.clock.now());
         let mut turn = Turn::new(&transaction, &self.path, &self.last, now);
         let found = work(&mut turn)?;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::fake::{Fake, Setup, legacy, text, tool};
 
+#[expect(clippy::needless_pass_by_value, reason = "each caller writes it where it stands")]
 fn result(message: &Value, result: Value) -> Option<Value> {
     Some(json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }))
 }

@@ -3,6 +3,7 @@
 mod append;
 mod check;
 mod child;
+mod companion;
 mod crash;
 mod flip;
 mod full;
