@@ -43,8 +43,6 @@ fn every_tool_works_inside() {
         same("search_files", json!({"path": path(""), "pattern": "**/*.txt"})),
         shape("get_file_info", json!({"path": path("b.txt")})),
     ];
-    // The scan takes one description for an order; a person looks at it and accepts it.
-    scene.accept("read_media_file");
     compare(&scene, prepare, &calls);
     assert_eq!(
         fs::read_to_string(workspace.join("deep/er/moved.txt")).unwrap(),
