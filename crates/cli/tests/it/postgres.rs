@@ -123,7 +123,7 @@ fn a_file_is_copied_with_everything_in_it() {
       idempotency keys: 1
       requests for approval: 2
       approvers: 1
-      stored values: 0
+      stored values: 2
     exit 0
     ");
     insta::assert_snapshot!(copy(&["office.db"]), @"

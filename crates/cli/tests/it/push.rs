@@ -93,7 +93,7 @@ fn every_target_is_tried_and_each_failure_told() {
     insta::assert_snapshot!(failures, @"
     cannot push to `file:no/such/folder`: No such file or directory (os error 2)
     error: cannot push to `command:false`: it ended with 1
-    error: cannot push to `command:nowhere-to-be-found`: BINARY_NOT_ALLOWED: no program is named `nowhere-to-be-found`
+    error: cannot push to `command:nowhere-to-be-found`: BINARY_NOT_FOUND: no program is named `nowhere-to-be-found`
     exit 1
     ");
     assert_eq!(bench.read("last"), format!("{note}\n"));

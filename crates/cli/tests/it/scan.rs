@@ -58,7 +58,7 @@ capabilities = { fs_reach = { read = ["${workspace}"] } }
     );
     insta::assert_snapshot!(bench.ringfence(&["scan"]), @"
     TOOL  VERDICT     SCORE
-    read  quarantine  265
+    read  quarantine  365
 
     read: /description 14..77: ties another tool's use to a further call [steer.before-call]
     read: /description 14..53: ties another tool's use to a further act [steer.before-act]
@@ -66,6 +66,8 @@ capabilities = { fs_reach = { read = ["${workspace}"] } }
     read: /description 14..77: demands a call of another tool first [steer.must-first-call]
     read: /description 55..70: asks for a file that holds secrets [leak.secret-file]
     read: /description 64..70: names a file that holds secrets [leak.secret-file-named]
+    read: /description 14..53: ties another tool's use to a further act [steer.tied]
+    read: /description 14..77: ties another tool's use to a further call [steer.precondition]
     exit 4
     ");
     assert_eq!(bench.ringfence(&["scan"]), bench.ringfence(&["scan", "ringfence.toml"]));
