@@ -46,9 +46,10 @@ impl RawOutput {
         Self(value)
     }
 
-    /// Refuses an output that is too large or too deep to be gone through.
-    pub(super) fn measure(&self) -> Result<(), JsonError> {
-        JsonLimits::DOCUMENT.check(&self.0)
+    /// Refuses an output that is too large or too deep to be gone through. A limit that the policy sets may be larger.
+    pub(super) fn measure(&self, limit: Option<usize>) -> Result<(), JsonError> {
+        let bytes = JsonLimits::DOCUMENT.bytes.max(limit.unwrap_or_default());
+        JsonLimits { bytes, ..JsonLimits::DOCUMENT }.check(&self.0)
     }
 
     /// Makes the output fit to be seen: terminal escapes, hidden characters, markup that could re-prompt or leak, and

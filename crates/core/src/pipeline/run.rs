@@ -147,7 +147,7 @@ impl Checks {
 
     /// Measures the output, cleans it, checks it against its schema, and cuts it to its limit.
     pub(crate) fn pass(&self, raw: RawOutput) -> Result<CleanOutput, Failure> {
-        raw.measure()
+        raw.measure(self.limit)
             .map_err(|error| Failure::coded(Code::LimitExceeded, format!("the output is {error}")))?;
         let output = raw.clean();
         if let Some(described) = self.registered.tool.described(output.value()) {

@@ -176,11 +176,11 @@ const SECTIONS: &[Section] = &[
             ("gateway.hosts", "further names that `Host` and `Origin` may hold"),
             ("gateway.policy_tool", "`false`, where agents are not told what they may reach"),
             ("gateway.sessions_per_agent", "how many sessions one agent may have; absent = 32"),
-            ("gateway.keep_keys", "how long outputs are kept for their idempotency keys; absent = a week"),
             (
                 "gateway.requests_per_minute",
                 "how many messages one agent may send in a minute; absent = 120,000",
             ),
+            ("gateway.keep_keys", "how long outputs are kept for their idempotency keys; absent = a week"),
             ("gateway.tls", "`true`, where it speaks TLS"),
             ("console.enabled", "`false`, where there is none"),
             ("console.listen", "the address; absent = loopback"),

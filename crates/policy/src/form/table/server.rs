@@ -85,7 +85,7 @@ pub(super) static SERVER: Table = Table {
         Key::new(
             "max_message",
             Kind::Either(&[Kind::Word(&SIZE), Kind::Number(1 << 30)]),
-            Value("\"16M\""),
+            Means("`16M`"),
             "The largest message that it may send: `64K` to `1G`. A larger answer fails its call at once.",
             "\"64M\"",
         )

@@ -228,6 +228,8 @@ async fn icons_that_are_no_pictures_are_left_out_everywhere() {
     with_icons["icons"] = json!([{ "src": "https://a.test/i.png" }, { "src": "file:///i.png" }]);
     let server = legacy(json!([with_icons]), move |message, _| {
         let icons = icons.clone();
+        // A definition with a script in it is withheld as a whole.
+        let defined = json!([{ "src": "https://a.test/i.png" }, { "src": "file:///i.png" }]);
         match message["method"].as_str() {
             Some("initialize") => result(
                 message,
@@ -237,9 +239,11 @@ async fn icons_that_are_no_pictures_are_left_out_everywhere() {
                     "serverInfo": { "name": "fake", "version": "1", "icons": icons, "websiteUrl": "javascript:x" },
                 }),
             ),
-            Some("prompts/list") => result(message, json!({ "prompts": [{ "name": "p", "icons": icons }] })),
+            Some("prompts/list") => {
+                result(message, json!({ "prompts": [{ "name": "p", "icons": defined }] }))
+            }
             Some("resources/list") => {
-                result(message, json!({ "resources": [{ "uri": "a:b", "name": "r", "icons": icons }] }))
+                result(message, json!({ "resources": [{ "uri": "a:b", "name": "r", "icons": defined }] }))
             }
             Some("tools/call") => result(
                 message,
