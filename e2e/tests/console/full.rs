@@ -24,6 +24,10 @@ fn every_page_fits_and_axe_finds_nothing_with_a_hundred_thousand_records() {
 
 #[test]
 fn every_page_fits_and_axe_finds_nothing_on_postgresql() {
+    // With all tests: it takes minutes, and the pages are the same.
+    if ringfence_e2e::Tier::current().pick(true, true, false) {
+        return;
+    }
     let database = Some(postgres::other_url("console_pages"));
     look_at_every_page(Setting { database, ..Setting::default() }, &[DESK], "postgresql");
 }
