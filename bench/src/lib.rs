@@ -4,6 +4,7 @@
 //! them and their ratios stay true.
 
 pub mod console;
+pub mod durability;
 pub mod egress;
 pub mod mcp;
 mod pipeline;

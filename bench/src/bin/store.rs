@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --profile dist -p ringfence-bench --bin store                      SQLite, and PostgreSQL by script/postgres
 //! cargo run --profile dist -p ringfence-bench --bin store -- sqlite            only SQLite
+//! cargo run --profile dist -p ringfence-bench --bin store -- durability        only what durability costs on SQLite
 //! cargo run --profile dist -p ringfence-bench --bin store -- log               only the log of a million records
 //! ```
 //! The store lies in the current directory, whose disk is what is measured.
@@ -22,6 +23,7 @@ use std::time::{Duration, Instant};
 use ringfence::audit::{Progress, SignerKey, TrustedLog};
 use ringfence::policy::IdempotencyMode;
 use ringfence::{AuditEntry, Call, MemoryAudit, Record, Registry, Run, tool};
+use ringfence_bench::durability;
 use ringfence_bench::ratio::Ratio;
 use ringfence_store::{Database, PostgresStore, SqliteStore};
 use rusqlite::Connection;
@@ -44,15 +46,17 @@ fn main() -> Result<(), Failure> {
     match words.as_slice() {
         [] => {
             runtime.block_on(sqlite())?;
+            runtime.block_on(durability())?;
             runtime.block_on(postgres())?;
             log()
         }
         ["sqlite"] => runtime.block_on(sqlite()),
+        ["durability"] => runtime.block_on(durability()),
         ["postgres"] => runtime.block_on(postgres()),
         ["log"] => log(),
         ["log-in", "fill", path] => runtime.block_on(fill(path.as_ref())),
         ["log-in", "verify", path] => runtime.block_on(verify(path.as_ref())),
-        _ => Err("usage: store [sqlite | postgres | log]".into()),
+        _ => Err("usage: store [sqlite | durability | postgres | log]".into()),
     }
 }
 
@@ -218,6 +222,24 @@ async fn sqlite() -> Result<(), Failure> {
     measure(&store, "SQLite", "naive loop", floor, 10.0).await
 }
 
+/// Keys that are claimed and settled, beside the same rows without what proves them.
+async fn durability() -> Result<(), Failure> {
+    let folder = Folder::new()?;
+    println!(
+        "SQLite, the cost of durability: keys claimed and settled, beside plain rows in the same tables"
+    );
+    for callers in CALLERS {
+        let cost = durability::measure(&folder.0, callers).await?;
+        let [below, ratio, above] = cost.ratio;
+        Ratio::higher(format!("durable keys on SQLite, {callers} callers"), ratio, "plain rows").say()?;
+        println!(
+            "  keys                             {callers:>6} callers  {:>9.0}/s  plain {:>9.0}/s   {ratio:>6.2} × plain rows (quartiles {below:.2} and {above:.2})",
+            cost.durable, cost.plain
+        );
+    }
+    Ok(())
+}
+
 async fn measure(
     store: &Arc<dyn Database>,
     kind: &str,
@@ -342,7 +364,7 @@ async fn fill(path: &Path) -> Result<(), Failure> {
         ];
         store.append(&many).await?;
     }
-    store.sign(&key()?, ORIGIN).await?;
+    store.sign(&key()?, ORIGIN, None).await?;
     println!(
         "  filled in {:.1} s, {} MB",
         started.elapsed().as_secs_f64(),

@@ -12,6 +12,7 @@ mod commands;
 mod desk;
 mod error;
 mod exposed;
+mod groups;
 mod held;
 #[cfg(test)]
 mod help;
@@ -44,7 +45,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use crate::error::{CommandError, Exit};
 
@@ -86,6 +87,7 @@ enum Command {
     Doctor(commands::doctor::DoctorArgs),
     Explain(commands::explain::ExplainArgs),
     Gateway(commands::gateway::GatewayArgs),
+    Help(commands::help::HelpArgs),
     Idempotency(commands::idempotency::IdempotencyArgs),
     Import(commands::import::ImportArgs),
     Init(commands::init::InitArgs),
@@ -106,7 +108,7 @@ enum Command {
 
 /// Returns the whole command line, for what is made from it.
 fn command() -> clap::Command {
-    <Arguments as clap::CommandFactory>::command()
+    groups::grouped(<Arguments as clap::CommandFactory>::command())
 }
 
 pub use runtimes::{Component, ComponentEngine, ComponentImport, EngineError, Sealing};
@@ -120,7 +122,8 @@ pub fn main(components: Option<&'static dyn ComponentEngine>) -> ExitCode {
         return failed;
     }
     sandbox::begin_early();
-    let arguments = match Arguments::try_parse() {
+    let parsed = command().try_get_matches();
+    let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => return print::usage(&error),
     };
@@ -142,6 +145,7 @@ pub fn main(components: Option<&'static dyn ComponentEngine>) -> ExitCode {
         Command::Doctor(args) => commands::doctor::run(&args, &place, &mut out),
         Command::Explain(args) => commands::explain::run(&args, &place, &mut out),
         Command::Gateway(args) => commands::gateway::run(&args, &place, &mut out),
+        Command::Help(args) => commands::help::run(&args, &mut out),
         Command::Idempotency(args) => commands::idempotency::run(&args, &mut out),
         Command::Import(args) => commands::import::run(&args, &place, &mut out),
         Command::Init(args) => commands::init::run(&args, &place, &mut out),

@@ -3,6 +3,7 @@
 mod problem;
 mod registry;
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -10,8 +11,8 @@ use ringfence::audit::VerifierKey;
 use ringfence::policy::explain::ProblemCode;
 use ringfence::policy::{
     AgentEntry, ConsoleEntry, ContainerEntry, Declaration, DocumentError, EntryGap, Gap, GatewayEntry,
-    JsonAsToml, JsonLimits, Notify, Personality, Places, ServerEntry, Table, ToolName, Toolbox, Variables,
-    check_agents, check_examples, check_servers, parse_json, validate_registration,
+    JsonAsToml, JsonLimits, Notify, Personality, Places, RunEntry, ServerEntry, Table, ToolName, Toolbox,
+    Variables, check_agents, check_examples, check_servers, parse_json, validate_registration,
 };
 use ringfence::text::Verdict;
 use ringfence::{PinStatus, Pins};
@@ -49,6 +50,8 @@ pub(crate) struct Loaded {
     /// The page for people, with the files of TLS that it really has.
     pub(crate) console: ConsoleEntry,
     pub(crate) agents: Vec<AgentEntry>,
+    /// What commands are granted that people run by hand, as written.
+    pub(crate) runs: BTreeMap<String, RunEntry>,
     /// Which container engine runs the tools that run in images.
     pub(crate) container: ContainerEntry,
     /// Which sandbox starts the programs of its tools.
@@ -139,6 +142,7 @@ impl Place {
             gateway: GatewayEntry::default(),
             console: ConsoleEntry::default(),
             agents: Vec::new(),
+            runs: BTreeMap::new(),
             container: ContainerEntry::default(),
             backend: BackendChoice::Auto,
             plugins: Vec::new(),
@@ -176,6 +180,15 @@ impl Place {
         for declaration in &declarations {
             gaps.extend(validate_registration(declaration, &loaded.personality));
             gaps.extend(schema_gaps(declaration));
+        }
+        // What is missing of a tool does not hide what else is wrong with it.
+        for declaration in toolbox.incomplete_declarations(&variables, &declarations) {
+            let others = validate_registration(&declaration, &loaded.personality);
+            let is_known = |gap: &Gap| {
+                gaps.iter().any(|known| known.tool == gap.tool && known.capability == gap.capability)
+            };
+            let others: Vec<Gap> = others.into_iter().filter(|gap| !is_known(gap)).collect();
+            gaps.extend(others);
         }
         loaded.problems.extend(gaps.into_iter().map(|gap| Problem::of(gap, places.as_ref())));
         let is_own = |tool: &str| declarations.iter().any(|declaration| declaration.name.as_str() == tool);
@@ -218,6 +231,7 @@ impl Place {
         }
         loaded.problems.sort_by_key(|problem| (problem.line, problem.column));
         loaded.declarations = declarations;
+        loaded.runs = toolbox.run;
         (loaded.servers, loaded.gateway, loaded.agents) = (servers, gateway, toolbox.agents);
         (loaded.console, loaded.container, loaded.plugins) = (console, toolbox.container, files.plugins);
         loaded

@@ -11,7 +11,7 @@ use ringfence::egress::{
     SystemResolver, Tally, Witness,
 };
 use ringfence::policy::{
-    HostName, HostPattern, HostSet, Limits, NetworkCeiling, NetworkGrant, OnUnknown, Private,
+    HostName, HostPattern, HostSet, Limits, NetworkCeiling, NetworkGrant, OnUnknown, Private, UNLIMITED_COUNT,
 };
 use ringfence::sandbox;
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -24,7 +24,7 @@ use self::told::Seen;
 use crate::error::CommandError;
 
 /// What the command line says about the network.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct NetworkArgs {
     /// Let it connect to this host: `api.github.com`, `*.github.com`, `db.acme.io:5432`, an address, or `*`
     ///
@@ -55,6 +55,12 @@ impl NetworkArgs {
     /// Returns what these would say on a command line.
     pub(crate) fn of(host: Vec<HostPattern>, private: Vec<String>, resolve: Vec<(HostName, IpAddr)>) -> Self {
         Self { host, private, resolve, ask: false }
+    }
+
+    /// Adds hosts, and where they may lie.
+    pub(crate) fn add(&mut self, host: Vec<HostPattern>, private: Vec<String>) {
+        self.host.extend(host);
+        self.private.extend(private);
     }
 
     /// Returns everything that may be reached: what the tool is granted and what the command line adds.
@@ -169,8 +175,12 @@ impl CommandNetwork {
 
 /// Lets this process hold both ends of so many connections, and what it holds anyway.
 fn make_room(connections: u32) -> std::io::Result<()> {
-    let needed = u64::from(connections) * 2 + 128;
     let mut limit = getrlimit(Resource::Nofile);
+    if connections == UNLIMITED_COUNT {
+        limit.current = limit.maximum;
+        return Ok(setrlimit(Resource::Nofile, limit)?);
+    }
+    let needed = u64::from(connections) * 2 + 128;
     if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
     }

@@ -31,21 +31,57 @@ pub(crate) fn output() -> Printer<Stdout> {
 /// Ends what a command may have begun on a terminal (a title, a string that hides all that follows, colours), and starts a line.
 pub(crate) const FRESH_LINE: &str = "\x18\x1b\\\x1b[0m\r\n";
 
-/// Whether a terminal may hide or colour what follows what was passed on.
-static HAS_OBEYED: AtomicBool = AtomicBool::new(false);
-/// Whether what was passed on ended within a line.
-static IS_MID_LINE: AtomicBool = AtomicBool::new(false);
+/// What the output of a command may have begun, and did not end.
+#[derive(Debug)]
+struct Begun {
+    /// Whether a terminal may hide or colour what follows.
+    has_obeyed: AtomicBool,
+    /// Whether it ended within a line.
+    is_mid_line: AtomicBool,
+}
+
+impl Begun {
+    const fn new() -> Self {
+        Self { has_obeyed: AtomicBool::new(false), is_mid_line: AtomicBool::new(false) }
+    }
+
+    fn note(&self, bytes: &[u8]) {
+        if bytes.iter().any(is_obeyed_byte) {
+            self.has_obeyed.store(true, Ordering::Relaxed);
+        }
+        if let Some(last) = bytes.last() {
+            self.is_mid_line.store(*last != b'\n', Ordering::Relaxed);
+        }
+    }
+
+    /// Returns what ends it.
+    fn end(&self) -> &'static str {
+        let has_obeyed = self.has_obeyed.swap(false, Ordering::Relaxed);
+        let is_mid_line = self.is_mid_line.swap(false, Ordering::Relaxed);
+        match (has_obeyed, is_mid_line) {
+            (true, _) => FRESH_LINE,
+            (false, true) => "\n",
+            (false, false) => "",
+        }
+    }
+}
+
+/// What was passed on to standard output.
+static OUTPUT: Begun = Begun::new();
+/// What was passed on to the error stream.
+static ERRORS: Begun = Begun::new();
 
 /// Returns the error stream, and keeps it from other threads. After output of a command it starts a line of its own.
 pub(crate) fn errors() -> Printer<StderrLock<'static>> {
     let stream = own_errors();
     let mut locked = stream.lock();
-    let has_obeyed = HAS_OBEYED.swap(false, Ordering::Relaxed);
-    let is_mid_line = IS_MID_LINE.swap(false, Ordering::Relaxed);
-    if (has_obeyed || is_mid_line) && stream.is_terminal() {
-        // What cannot be written now fails again with the message.
-        let _written = locked.write_all(FRESH_LINE.as_bytes());
-    }
+    // Standard output may go to the same terminal, or into the same pipe.
+    let others = if goes_where_output_goes() { OUTPUT.end() } else { "" };
+    // Of both, the one that ends more: what ends an escape sorts behind a line break, and that behind nothing.
+    let end = ERRORS.end().max(others);
+    let end = if stream.is_terminal() && !end.is_empty() { FRESH_LINE } else { end };
+    // What cannot be written now fails again with the message.
+    let _written = locked.write_all(end.as_bytes());
     Printer::new(locked)
 }
 
@@ -75,23 +111,26 @@ pub(crate) fn line(text: &str) -> String {
 
 /// Output of a command, which is passed on as it is.
 #[derive(Debug)]
-pub(crate) struct Passed<W>(W);
+pub(crate) struct Passed<W>(W, &'static Begun);
 
 impl<W: Write> Write for Passed<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Before it is written: another thread may have something to say in between.
-        if bytes.iter().any(is_obeyed_byte) {
-            HAS_OBEYED.store(true, Ordering::Relaxed);
-        }
-        if let Some(last) = bytes.last() {
-            IS_MID_LINE.store(*last != b'\n', Ordering::Relaxed);
-        }
+        self.1.note(bytes);
         self.0.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
+}
+
+/// Tells whether both streams are one file, pipe or terminal.
+fn goes_where_output_goes() -> bool {
+    use std::os::fd::AsFd as _;
+    let output = rustix::fs::fstat(own_output().as_fd());
+    let errors = rustix::fs::fstat(own_errors().as_fd());
+    matches!((output, errors), (Ok(one), Ok(other)) if (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
 }
 
 /// Tells whether a terminal may obey a byte: it begins or is a control character other than a line break or a tab.
@@ -101,12 +140,12 @@ const fn is_obeyed_byte(byte: &u8) -> bool {
 
 /// Returns standard output for what a command in the sandbox writes.
 pub(crate) fn passed_output() -> Passed<Stdout> {
-    Passed(own_output())
+    Passed(own_output(), &OUTPUT)
 }
 
 /// Returns the error stream for what a command in the sandbox writes.
 pub(crate) fn passed_errors() -> Passed<Stderr> {
-    Passed(own_errors())
+    Passed(own_errors(), &ERRORS)
 }
 
 /// Returns the error stream for lines of our own that are drawn again and again.

@@ -3,10 +3,12 @@
 //! The shims of version managers are scripts that look for the program themselves, which they cannot do in a sandbox. So the program
 //! that they would find is found here, from the same files.
 
+mod tools;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use ringfence::sandbox::SearchPath;
+use ringfence::sandbox::{SearchPath, open_regular, read_small};
 
 /// Version managers with shims: their folder, the variable and the file that name a version.
 const MANAGERS: [(&str, &str, &str); 3] = [
@@ -43,7 +45,10 @@ impl Lookup {
             if !is_program(&found) {
                 continue;
             }
-            let is_shim = folder.file_name().is_some_and(|last| last == "shims") && is_script(&found);
+            // The shims of mise are links to its program.
+            let is_link = found.symlink_metadata().is_ok_and(|found| found.is_symlink());
+            let is_shim =
+                folder.file_name().is_some_and(|last| last == "shims") && (is_link || is_script(&found));
             match folder.parent().filter(|_| is_shim) {
                 Some(root) => {
                     if let Some(meant) = self.behind_shim(root, name) {
@@ -58,19 +63,20 @@ impl Lookup {
 
     /// Returns the program that a shim stands for; nothing where it is one of the system, which is found later.
     fn behind_shim(&self, root: &Path, name: &str) -> Option<PathBuf> {
+        if let Some(found) = tools::behind_shim(self, root, name) {
+            return Some(found);
+        }
         let manager = root.file_name()?.to_str()?.trim_start_matches('.');
         let (_, variable, file) = MANAGERS.iter().find(|(known, ..)| *known == manager)?;
         let chosen = (self.variable)(variable)
-            .or_else(|| self.here.ancestors().find_map(|folder| read_small(&folder.join(file))))
-            .or_else(|| read_small(&root.join("version")))?;
+            .or_else(|| self.here.ancestors().find_map(|folder| read_version(&folder.join(file))))
+            .or_else(|| read_version(&root.join("version")))?;
         let versions = root.join("versions");
-        chosen
-            .split([':', '\n', ' '])
-            .map(str::trim)
-            .filter(|version| !version.is_empty() && !version.contains('/'))
-            .find_map(|version| {
+        chosen.split([':', '\n', ' ']).map(str::trim).filter(|version| is_version(version)).find_map(
+            |version| {
                 Some(newest(&versions, version)?.join("bin").join(name)).filter(|path| is_program(path))
-            })
+            },
+        )
     }
 }
 
@@ -88,9 +94,15 @@ fn newest(versions: &Path, version: &str) -> Option<PathBuf> {
     Some(versions.join(name))
 }
 
-fn read_small(path: &Path) -> Option<String> {
-    let is_small = std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() < 4 << 10);
-    std::fs::read_to_string(path).ok().filter(|text| is_small && !text.trim().is_empty())
+/// Says whether a word can be the name of a version's folder, and leads nowhere else.
+fn is_version(word: &str) -> bool {
+    !word.is_empty() && !word.contains('/') && word != "." && word != ".."
+}
+
+/// Reads a file that names a version. It may be a project's, and anything.
+fn read_version(path: &Path) -> Option<String> {
+    let text = String::from_utf8(read_small(path, 4 << 10).ok()?).ok()?;
+    Some(text).filter(|text| !text.trim().is_empty())
 }
 
 fn is_program(path: &Path) -> bool {
@@ -101,26 +113,47 @@ fn is_program(path: &Path) -> bool {
 pub(crate) fn is_script(path: &Path) -> bool {
     use std::io::Read as _;
     let mut start = [0; 2];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let read = open_regular(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_err() || start == *b"#!"
 }
 
 /// Returns the program that the first line of a script has `env` look for, where it names nothing but that.
-pub(crate) fn env_interpreter(script: &Path) -> Option<String> {
+fn env_interpreter(script: &Path) -> Option<String> {
     use std::io::{BufRead as _, BufReader, Read as _};
     let mut line = String::new();
-    BufReader::new(std::fs::File::open(script).ok()?.take(256)).read_line(&mut line).ok()?;
+    BufReader::new(open_regular(script).ok()?.take(256)).read_line(&mut line).ok()?;
     let mut words = line.strip_prefix("#!")?.split_ascii_whitespace();
     let is_env = words.next()? == "/usr/bin/env";
     let name = words.next().filter(|name| is_env && !name.starts_with('-') && !name.contains(['=', '/']))?;
     words.next().is_none().then(|| name.to_owned())
 }
 
+/// Returns the folders of the caller's `PATH` in their order, but for those that hold nothing that was granted.
+pub(crate) fn held_folders(programs: &[PathBuf], trees: &[PathBuf]) -> Vec<PathBuf> {
+    hold(Lookup::of_this_process().folders, programs, trees)
+}
+
+fn hold(mut folders: Vec<PathBuf>, programs: &[PathBuf], trees: &[PathBuf]) -> Vec<PathBuf> {
+    const SYSTEM: [&str; 6] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"];
+    folders.retain(|folder| {
+        SYSTEM.iter().any(|system| folder == Path::new(system))
+            || trees.iter().any(|tree| folder.starts_with(tree))
+            || programs.iter().any(|program| program.parent() == Some(folder))
+    });
+    folders
+}
+
+/// Returns the interpreter of a script that says `env`, where the caller's is another than the system's.
+pub(crate) fn own_interpreter(script: &Path) -> Option<PathBuf> {
+    let name = env_interpreter(script)?;
+    find_program(&name).filter(|found| Some(found) != SearchPath::default().find(&name).as_ref())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn put(path: &Path, text: &str) {
+    pub(super) fn put(path: &Path, text: &str) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -172,6 +205,26 @@ mod tests {
                 variable: |_| None,
             };
             assert_eq!(lookup.find("python3"), Some(wanted), "{global:?} {local:?}");
+        }
+    }
+
+    #[test]
+    fn the_callers_folders_stay_where_something_in_them_is_granted() {
+        let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let callers =
+            paths(&["/w/.venv/bin", "/home/a/bin", "/usr/bin", "/home/a/n/bin", "/w/node_modules/.bin"]);
+        #[rustfmt::skip]
+        let cases: [(&[&str], &[&str], &[&str]); 3] = [
+            (&["/w/.venv/bin/python3"], &[],     &["/w/.venv/bin", "/usr/bin"]),
+            (&["/usr/bin/npm"],         &["/w"], &["/w/.venv/bin", "/usr/bin", "/w/node_modules/.bin"]),
+            (&["/opt/x/y"],             &[],     &["/usr/bin"]),
+        ];
+        for (programs, trees, wanted) in cases {
+            assert_eq!(
+                hold(callers.clone(), &paths(programs), &paths(trees)),
+                paths(wanted),
+                "{programs:?} {trees:?}"
+            );
         }
     }
 

@@ -11,7 +11,7 @@ use ringfence::sandbox::{Choice, HiddenPaths, Native, Sandbox, SandboxError, Sel
 /// What confines a command.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
 pub(crate) enum BackendChoice {
-    /// The strongest that works here
+    /// The strongest that works here: native, else bwrap, else firejail with a warning
     Auto,
     /// bubblewrap with our inner stage
     Bwrap,
@@ -29,12 +29,27 @@ pub(crate) fn choose(choice: BackendChoice, policy: &str) -> Result<Sandbox, San
         BackendChoice::Firejail => Choice::Firejail,
         BackendChoice::Native => Choice::Native,
     })?;
+    if let Some(why) = sandbox.fallback() {
+        tell_fallback(&sandbox, why);
+    }
     let sandbox = sandbox.hide(hidden_paths());
     let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     Ok(match home.and_then(|home| home.canonicalize().ok()) {
         Some(home) => sandbox.home(home),
         None => sandbox,
     })
+}
+
+/// Says once that commands are confined less than they could be.
+fn tell_fallback(sandbox: &Sandbox, why: &str) {
+    static TOLD: std::sync::Once = std::sync::Once::new();
+    let (name, tier) = (sandbox.backend().name(), sandbox.backend().tier());
+    TOLD.call_once(|| {
+        let _told = writeln!(
+            crate::print::errors(),
+            "warning: using {name}, tier `{tier}`: names of files outside can be seen\n  reason: {why}"
+        );
+    });
 }
 
 /// Chooses with this program as the inner stage, and a private folder of this user for what was tried.
@@ -60,8 +75,10 @@ pub(crate) fn hidden_paths() -> HiddenPaths {
     HIDDEN.clone()
 }
 
-/// Hides the files of a store from commands.
+/// Hides the files of a store from commands. Those that are not there and that SQLite would take for a part of it are made first.
 pub(crate) fn hide_store(hidden: &HiddenPaths, store: &Path) {
+    // A store of somebody else, or none, is left alone, and refused when it is opened.
+    let _made = ringfence_store::make_companions(store);
     let beside = |suffix: &str| {
         let mut name = store.as_os_str().to_owned();
         name.push(suffix);

@@ -138,16 +138,24 @@ impl StoreName {
     pub(crate) fn open_file(&self, opening: Opening) -> Result<SqliteStore, CommandError> {
         let path = self.file()?;
         let failed = |error: SqliteError| CommandError::Store(error.into());
-        let made = |raw| SqliteStore::builder(path).raw(raw).open().map_err(failed);
+        let builder = || SqliteStore::builder(path).record_name_in(name_folders());
+        let made = |raw| builder().raw(raw).open().map_err(failed);
         crate::sandbox::hide_store(&crate::sandbox::hidden_paths(), path);
         match opening {
-            Opening::Read => SqliteStore::open_read_only(path).map_err(failed),
+            Opening::Read => builder().open_read_only().map_err(failed),
             Opening::Make(raw) => made(raw),
             // A mistyped name must not become an empty store.
-            Opening::Change if !path.exists() => SqliteStore::open_read_only(path).map_err(failed),
+            Opening::Change if !path.exists() => builder().open_read_only().map_err(failed),
             Opening::Change => made(KeepRaw::Always),
         }
     }
+}
+
+/// Where it is recorded which file a name with links led to: where state is kept, and in a private folder where that cannot be.
+pub(crate) fn name_folders() -> Vec<PathBuf> {
+    let state = crate::book::state_folder().ok();
+    let all = state.into_iter().chain([crate::sandbox::private_folder()]);
+    all.map(|folder| folder.join("stores")).collect()
 }
 
 impl FromStr for StoreName {

@@ -84,6 +84,11 @@ impl Mounts {
     /// Divides the scratch space into files and memory between processes, which together are no more than it.
     fn scratch(&mut self, path: &str, bytes: u64) {
         let shared = if bytes >= 4 * SHARED { SHARED } else { 0 };
+        if bytes == u64::MAX {
+            let all = "rw,mode=1777,noexec,nosuid,nodev";
+            self.memory.extend([path, "/dev/shm"].map(|path| (path.to_owned(), all.to_owned())));
+            return;
+        }
         let sized = |bytes: u64| match bytes {
             // A size of nothing would be no limit.
             0 => NOTHING.to_owned(),

@@ -84,7 +84,7 @@ pub(crate) async fn run(engine: &Parts, plan: &Plan, session: &mut Session<'_>) 
         made = making => made,
         why = reasons.wait() => {
             guard.remove().await.map_err(failed)?;
-            return Ok(ran(plan, nature, ended(why), Spent::default(), exceeded_by(why)));
+            return Ok(ran(plan, nature, ended(why), Spent::nothing(), exceeded_by(why)));
         }
     };
     let stream = match made {
@@ -181,7 +181,7 @@ async fn attend(
 ) -> Result<Ran, ContainerError> {
     guard.client().tell(guard.question("starting the container", Method::POST, "/start")).await?;
     let (told, mut why) = watch::channel(None);
-    let (spending, spent) = watch::channel(Spent::default());
+    let (spending, spent) = watch::channel(Spent::nothing());
     let usage = Use::new(plan, nature.processors, guard);
     let watching =
         tokio::spawn(watch((guard.client().clone(), guard.killer()), reasons, usage, told.clone(), spending));
@@ -302,15 +302,20 @@ fn guess(plan: &Plan, nature: &Nature, state: &State, spent: Spent) -> Option<Li
     const OVER_FILE_SIZE: i64 = 128 + 25;
     const OVER_CPU: i64 = 128 + 24;
     let memory = plan.limits.memory.map(|_| LimitName::Memory);
+    let limit = plan.limits.cpu.map(ringfence_policy::Span::duration);
+    let may_be_cpu = limit.is_some_and(|limit| spent.most_cpu(nature.processors) >= limit);
+    // An engine can take the end of a control group for a lack of memory; whoever used little had enough.
+    let used_much = plan.limits.memory.is_some_and(|limit| spent.memory >= limit.bytes() / 2);
     match state.exit_code {
-        _ if state.out_of_memory => memory,
+        _ if state.out_of_memory && (used_much || !may_be_cpu) => memory,
         OVER_FILE_SIZE => plan.limits.file_size.map(|_| LimitName::FileSize),
         OVER_CPU => plan.limits.cpu.map(|_| LimitName::Cpu),
         KILLED => {
-            let since = spent.seen.map_or(Duration::ZERO, |seen| seen.elapsed() * nature.processors);
-            let limit = plan.limits.cpu.map(ringfence_policy::Span::duration);
-            let is_cpu = limit.is_some_and(|limit| spent.cpu + since >= limit);
-            if is_cpu { Some(LimitName::Cpu) } else { memory }
+            if may_be_cpu {
+                Some(LimitName::Cpu)
+            } else {
+                memory
+            }
         }
         _ => None,
     }

@@ -27,12 +27,34 @@ pub(crate) enum Why {
 }
 
 /// What was seen of a command while it ran.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Spent {
     pub(crate) cpu: Duration,
-    /// When that was.
-    pub(crate) seen: Option<Instant>,
+    /// The latest moment at which it had certainly used no more than that.
+    pub(crate) since: Instant,
     pub(crate) memory: u64,
+}
+
+impl Spent {
+    /// Nothing yet.
+    pub(crate) fn nothing() -> Self {
+        Self { cpu: Duration::ZERO, since: Instant::now(), memory: 0 }
+    }
+
+    /// The most processor time that it can have used by now.
+    pub(crate) fn most_cpu(&self, processors: u32) -> Duration {
+        self.cpu + self.since.elapsed() * processors
+    }
+
+    /// Adds an answer to a question that was asked at `asked`. A container that has just ended answers with zeros: that says nothing.
+    fn take(&mut self, stats: &Stats, asked: Instant) {
+        let cpu = Duration::from_nanos(stats.cpu_stats.cpu_usage.total_usage);
+        if !cpu.is_zero() && cpu >= self.cpu {
+            // An answer may be late; what it tells was so when it was asked for, or later.
+            (self.cpu, self.since) = (cpu, asked);
+        }
+        self.memory = self.memory.max(stats.memory_stats.usage).max(stats.memory_stats.max_usage);
+    }
 }
 
 /// The reasons to end a command that come from outside.
@@ -74,7 +96,7 @@ impl Reasons {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Stats {
     #[serde(default)]
     cpu_stats: Cpu,
@@ -134,9 +156,10 @@ impl Use {
 
     /// Waits until the limit is passed.
     async fn wait(&self, client: &Client, told: &watch::Sender<Spent>) -> Why {
-        let mut spent = Spent::default();
+        let mut spent = *told.borrow();
         loop {
             tokio::time::sleep(self.pause(spent)).await;
+            let asked = Instant::now();
             let question = Question {
                 place: "asking what the container uses",
                 method: Method::GET,
@@ -146,12 +169,7 @@ impl Use {
             };
             // One that has just ended uses nothing; each process has its own limit besides.
             let Ok(stats) = client.ask::<Stats>(question).await else { continue };
-            let memory = stats.memory_stats.usage.max(stats.memory_stats.max_usage);
-            spent = Spent {
-                cpu: spent.cpu.max(Duration::from_nanos(stats.cpu_stats.cpu_usage.total_usage)),
-                seen: Some(Instant::now()),
-                memory: spent.memory.max(memory),
-            };
+            spent.take(&stats, asked);
             let _nobody_left = told.send(spent);
             if self.limit.is_some_and(|limit| spent.cpu >= limit) {
                 return Why::OutOfCpu;
@@ -164,5 +182,30 @@ impl Use {
         let left =
             self.limit.map_or(LONGEST_PAUSE, |limit| limit.saturating_sub(spent.cpu) / self.processors);
         left.clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stats(cpu: u64, memory: u64) -> Stats {
+        Stats {
+            cpu_stats: Cpu { cpu_usage: CpuUsage { total_usage: cpu } },
+            memory_stats: Memory { usage: memory, max_usage: 0 },
+        }
+    }
+
+    #[test]
+    fn an_answer_holds_from_when_it_was_asked_for_and_zeros_of_an_ended_container_say_nothing() {
+        let mut spent = Spent::nothing();
+        let begun = spent.since;
+        spent.take(&stats(0, 0), begun + Duration::from_secs(1));
+        assert_eq!((spent.cpu, spent.since), (Duration::ZERO, begun));
+        let asked = begun + Duration::from_secs(2);
+        spent.take(&stats(700, 30), asked);
+        assert_eq!((spent.cpu, spent.since, spent.memory), (Duration::from_nanos(700), asked, 30));
+        spent.take(&stats(0, 0), asked + Duration::from_secs(1));
+        assert_eq!((spent.cpu, spent.since, spent.memory), (Duration::from_nanos(700), asked, 30));
     }
 }

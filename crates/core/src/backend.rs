@@ -5,8 +5,17 @@ use std::sync::Arc;
 use ringfence_egress::Client;
 use ringfence_policy::{Capabilities, Code, Declaration, Refusal, Runtime, Surface};
 
-use crate::fs::HostFiles;
-use crate::port::{Environment, Launcher, SecretSource, Store};
+use crate::fs::{FileStorage, HostFiles};
+use crate::port::{Environment, Launcher, SecretSource, Store, StoreFactory};
+
+/// What stands behind `storage`.
+#[derive(Clone)]
+pub(crate) enum StoreBackend {
+    /// One store for all.
+    Shared(Arc<dyn Store>),
+    /// A store for each tool and run.
+    PerTool(Arc<dyn StoreFactory>),
+}
 
 /// What stands behind the scoped handles. Starts with nothing, so that every declared surface is refused.
 #[derive(Clone, Default)]
@@ -14,7 +23,7 @@ use crate::port::{Environment, Launcher, SecretSource, Store};
 pub struct Backends {
     pub(crate) network: Option<Client>,
     pub(crate) secrets: Option<Arc<dyn SecretSource>>,
-    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) store: Option<StoreBackend>,
     pub(crate) files: Option<HostFiles>,
     pub(crate) launcher: Option<Arc<dyn Launcher>>,
     pub(crate) containers: Option<Arc<dyn Launcher>>,
@@ -47,7 +56,13 @@ impl Backends {
 
     /// Lets `storage` work, in this store.
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
-        self.store = Some(store);
+        self.store = Some(StoreBackend::Shared(store));
+        self
+    }
+
+    /// Lets `storage` work, in stores that this opens: one for each tool and run.
+    pub fn store_factory(mut self, factory: impl StoreFactory + 'static) -> Self {
+        self.store = Some(StoreBackend::PerTool(Arc::new(factory)));
         self
     }
 
@@ -55,6 +70,14 @@ impl Backends {
     pub fn files(mut self, files: HostFiles) -> Self {
         self.files = Some(files);
         self
+    }
+
+    /// Lets `fs_reach` work, on files that are kept elsewhere, such as [`MemoryFiles`](crate::MemoryFiles) in a test.
+    ///
+    /// [`ScopedFs`](crate::ScopedFs) judges every path as it does on this machine. Programs that a tool starts see the
+    /// machine's own files.
+    pub fn file_storage(self, storage: Arc<dyn FileStorage>) -> Self {
+        self.files(HostFiles::in_storage(storage))
     }
 
     /// Lets `process` work, inside this sandbox.

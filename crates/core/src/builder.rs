@@ -3,14 +3,18 @@
 //! The input and the output must be given before `run` exists, so a tool without schemas does not compile.
 
 mod native;
+mod process;
+
+pub use process::process_tool;
 
 use std::marker::PhantomData;
+use std::num::NonZeroU32;
 
 use futures_util::future::BoxFuture;
 use ringfence_policy::{
-    BinarySet, Capabilities, Constraints, FsReach, HostPattern, Idempotency, IdempotencyMode, Jail, Limits,
-    Network, PathPattern, PathReach, Process, Risk, SafetyClass, SecretSet, Storage, StorageKind,
-    StorageScope, ToolName, VariableSet,
+    Assurance, BinarySet, Capabilities, Constraints, FsReach, HostPattern, Idempotency, IdempotencyMode,
+    Jail, Limits, Network, PathPattern, PathReach, Process, Risk, SafetyClass, SecretSet, Storage,
+    StorageKind, StorageScope, ToolName, VariableSet,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -69,6 +73,7 @@ pub fn tool(name: &str) -> ToolBuilder<Missing, Missing> {
         idempotency: Idempotency::default(),
         constraints: Constraints::default(),
         limits: Limits::default(),
+        assurance: None,
         available: None,
         reconcile: None,
         faults,
@@ -91,9 +96,9 @@ pub enum Missing {}
 #[error("{}", .0.join("; "))]
 pub struct ToolBuildError(Vec<String>);
 
-type Availability = Box<dyn Fn(&ScopedEnvironment) -> bool + Send + Sync>;
-type Found<'a> = BoxFuture<'a, Result<Reconciled<Value>, ToolError>>;
-type Reconcile = Box<dyn for<'a> Fn(&'a Value, Context) -> Found<'a> + Send + Sync>;
+pub(crate) type Availability = Box<dyn Fn(&ScopedEnvironment) -> bool + Send + Sync>;
+pub(crate) type Found<'a> = BoxFuture<'a, Result<Reconciled<Value>, ToolError>>;
+pub(crate) type Reconcile = Box<dyn for<'a> Fn(&'a Value, Context) -> Found<'a> + Send + Sync>;
 
 /// A tool that is being built.
 #[must_use = "a builder does nothing until `run` is called"]
@@ -109,6 +114,7 @@ pub struct ToolBuilder<I, O> {
     idempotency: Idempotency,
     constraints: Constraints,
     limits: Limits,
+    assurance: Option<Assurance>,
     available: Option<Availability>,
     reconcile: Option<Reconcile>,
     faults: Vec<String>,
@@ -230,6 +236,15 @@ impl<I, O> ToolBuilder<I, O> {
         self
     }
 
+    /// Makes the tool call `step` of every run, counted from 1: until it has run, no other tool is that call or a later one.
+    ///
+    /// 0 is refused when the tool is finished.
+    pub fn force_at_step(mut self, step: u32) -> Self {
+        let step = NonZeroU32::new(step).ok_or("`force_at_step` counts calls from 1");
+        self.constraints.force_at_step = self.kept(step);
+        self
+    }
+
     /// Lets code call the tool, and no model.
     pub fn forbidden_to_models(mut self) -> Self {
         self.constraints.forbidden = true;
@@ -251,6 +266,12 @@ impl<I, O> ToolBuilder<I, O> {
     /// Limits what one call may spend.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Says how sure it must be that what the tool starts is confined; left out, a claim is enough.
+    pub fn assurance(mut self, assurance: Assurance) -> Self {
+        self.assurance = Some(assurance);
         self
     }
 
@@ -300,6 +321,7 @@ impl<I, O> ToolBuilder<I, O> {
             idempotency: self.idempotency,
             constraints: self.constraints,
             limits: self.limits,
+            assurance: self.assurance,
             available: self.available,
             // It was for other types.
             reconcile: None,

@@ -8,6 +8,7 @@ use ringfence_egress::Scope;
 use ringfence_policy::{Assurance, Code, Grant, Limits, Refusal, StorageScope, Surface, ToolName};
 use tokio_util::sync::CancellationToken;
 
+use crate::backend::StoreBackend;
 use crate::call::Carried;
 use crate::fs::ScopedFs;
 use crate::handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets};
@@ -200,14 +201,20 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `NOT_AVAILABLE` when `storage` was not declared.
+    /// `NOT_AVAILABLE` when `storage` was not declared, or the store cannot be opened.
     pub fn store(&self) -> Result<KeyValueStore, Refusal> {
         let store =
             self.declared(Surface::Storage, self.0.grant.storage.is_some(), &self.0.registry.backends.store)?;
         let storage = self.0.grant.storage.ok_or_else(|| self.undeclared(Surface::Storage))?;
         let ttl = storage.ttl_seconds_default.map(Duration::from_secs);
         let namespace = self.namespace(storage.scope);
-        Ok(KeyValueStore::new(Arc::clone(store), namespace, ttl, self.touches().clone()))
+        let store = match store {
+            StoreBackend::Shared(store) => Arc::clone(store),
+            StoreBackend::PerTool(factory) => {
+                self.0.run.as_run().stores().open(factory, &self.0.tool, &namespace)?
+            }
+        };
+        Ok(KeyValueStore::new(store, namespace, ttl, self.touches().clone()))
     }
 
     fn namespace(&self, scope: StorageScope) -> Arc<str> {

@@ -1,7 +1,8 @@
 //! The counters of a run in a store, so that its constraints hold from one process to the next.
 //!
 //! INVARIANT: a start is written before it is counted, so that of several processes none can go beyond `maxInvocations`. Where two
-//! come at once for the last one, both may be refused.
+//! come at once for the last one, both may be refused. The same holds for `forceAtStep`, but for a forced call that is counted and then
+//! refused its idempotency key: what another process starts in that moment takes it for done.
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use ringfence_policy::{Code, Constraints, Refusal, ToolName};
 use crate::port::{RunCount, Store, StoreError};
 use crate::random;
 use crate::run::{Run, too_often};
+use crate::step::{ForcedStep, Steps};
 
 /// The longest name of a run that is part of a namespace as it is.
 const MAX_PLAIN: usize = 200;
@@ -35,7 +37,11 @@ impl<'a> DurableRun<'a> {
         run: &Run,
         tool: &ToolName,
         constraints: &Constraints,
+        forced: &[ForcedStep],
     ) -> Result<(), Refusal> {
+        if !forced.is_empty() {
+            run.raise_steps(self.count("started/").await?);
+        }
         for needed in &constraints.only_after {
             let done = self
                 .store
@@ -51,13 +57,18 @@ impl<'a> DurableRun<'a> {
     }
 
     /// Counts a call that is about to run. Returns the key to take it back by.
-    pub(crate) async fn start(&self, tool: &ToolName, constraints: &Constraints) -> Result<String, Refusal> {
+    pub(crate) async fn start(
+        &self,
+        tool: &ToolName,
+        constraints: &Constraints,
+        forced: &[ForcedStep],
+    ) -> Result<String, Refusal> {
         let name = random::name().map_err(|error| Refusal::new(Code::NotAvailable, error))?;
         let key = format!("started/{tool}/{name}");
         let limit = constraints.max_invocations;
         match self.store.set(&self.namespace, &key, "", None).await {
             // Nobody counts the calls of this tool.
-            Err(StoreError::Full) if limit.is_none() => {}
+            Err(StoreError::Full) if limit.is_none() && forced.is_empty() => {}
             set => set.map_err(|error| unreachable(&error))?,
         }
         if let Some(limit) = limit
@@ -65,6 +76,16 @@ impl<'a> DurableRun<'a> {
         {
             self.take_back(&key).await;
             return Err(too_often(tool, limit));
+        }
+        if !forced.is_empty() {
+            let judged = match self.count("started/").await {
+                Ok(total) => Steps::admit_started(tool, total, forced),
+                Err(refusal) => Err(refusal),
+            };
+            if let Err(refusal) = judged {
+                self.take_back(&key).await;
+                return Err(refusal);
+            }
         }
         Ok(key)
     }
@@ -83,10 +104,18 @@ impl<'a> DurableRun<'a> {
         }
     }
 
+    /// Forgets what was counted.
+    pub(crate) async fn clear(&self) -> Result<(), StoreError> {
+        self.store.clear(&self.namespace).await
+    }
+
     async fn started(&self, tool: &ToolName) -> Result<u32, Refusal> {
-        let prefix = format!("started/{tool}/");
-        let started = self.store.list(&self.namespace, &prefix).await.map_err(|error| unreachable(&error))?;
-        Ok(u32::try_from(started.len()).unwrap_or(u32::MAX))
+        self.count(&format!("started/{tool}/")).await
+    }
+
+    async fn count(&self, prefix: &str) -> Result<u32, Refusal> {
+        let keys = self.store.list(&self.namespace, prefix).await.map_err(|error| unreachable(&error))?;
+        Ok(u32::try_from(keys.len()).unwrap_or(u32::MAX))
     }
 }
 

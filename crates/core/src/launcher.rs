@@ -107,9 +107,9 @@ impl Launcher for SandboxLauncher {
             let spec = self.spec(&launch)?;
             let (sandbox, digests) = (Arc::clone(&self.sandbox), Arc::clone(&self.digests));
             // Whoever gives the call up drops its end, and the command dies.
-            let (end, _held) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-                .map_err(|errno| ToolError::new(format!("no pipe could be made: {errno}")).not_executed())?;
-            let streams = Streams::default().input(launch.stdin).leash(end);
+            let (end, _held) = std::io::pipe()
+                .map_err(|error| ToolError::new(format!("no pipe could be made: {error}")).not_executed())?;
+            let streams = Streams::default().input(launch.stdin).leash(end.into());
             let (scope, dialer) = (launch.network, self.dialer.clone());
             let runtime = tokio::runtime::Handle::current();
             let (awaited, waits) = tokio::sync::oneshot::channel::<std::convert::Infallible>();

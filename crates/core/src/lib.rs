@@ -47,6 +47,7 @@ mod budget;
 mod builder;
 mod builtin;
 mod call;
+mod command_tool;
 mod context;
 mod digest;
 mod durable_run;
@@ -64,6 +65,7 @@ mod launcher;
 pub mod manual;
 mod network;
 pub mod notify;
+mod open_store;
 mod outcome;
 mod parallel;
 mod pin;
@@ -73,12 +75,13 @@ mod random;
 mod registry;
 mod run;
 mod schema;
+mod step;
 mod tool;
 mod touch;
 
 pub use audit::{AuditEntry, AuditSink, MemoryAudit};
 pub use backend::{Backends, needs_backends};
-pub use builder::{Missing, ToolBuildError, ToolBuilder, tool};
+pub use builder::{Missing, ToolBuildError, ToolBuilder, process_tool, tool};
 pub use builtin::declared_tool;
 pub use call::{Asker, Call, Report};
 pub use context::Context;
@@ -86,8 +89,8 @@ pub use digest::{definition_digest, json_digest, personality_digest};
 pub use error::ToolError;
 pub use event::{Event, Observer, Record};
 pub use fs::{
-    Access, Create, DirEntry, Existing, FileKind, FsError, HostFiles, LastLink, Metadata, OpenMode, Opening,
-    ScopedFs,
+    Access, Create, DirEntry, Existing, FileKind, FileStorage, FsError, HostFiles, LastLink, MemoryFiles,
+    Metadata, OpenMode, Opening, ScopedFs,
 };
 pub use gate::{GateMode, judge_arguments};
 pub use handle::{KeyValueStore, ScopedEnvironment, ScopedFetch, ScopedProcess, ScopedSecrets, SpawnOptions};
@@ -106,8 +109,8 @@ pub use port::{
     Launcher, ListedRequests, MAX_IDEMPOTENCY_KEY, ManualClock, MemoryApprovals, MemoryApprover,
     MemoryIdempotency, MemoryStore, Notice, PersonDecision, Principal, ProcessOutput, Proof, RequestFilter,
     RequestState, Role, RoleError, RunCount, Secret, SecretError, SecretSource, Settled, Settlement,
-    Standing, Store, StoreApprover, StoreError, SystemClock, TokenHash, Verdict, WaitingCall, Word,
-    notice_pause,
+    Standing, Store, StoreApprover, StoreError, StoreFactory, SystemClock, TokenHash, Verdict, WaitingCall,
+    Word, notice_pause,
 };
 pub use registry::{Incoming, OnGaps, RegistrationError, Registry, RegistryBuilder};
 pub use ringfence_egress as egress;

@@ -12,7 +12,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ringfence_policy::{Decision, Gap, Grant, Personality, Refusal, ToolName};
+use ringfence_policy::{Decision, Gap, Grant, Personality, Refusal, StorageScope, ToolName};
 use serde_json::Value;
 
 pub use builder::RegistryBuilder;
@@ -22,7 +22,9 @@ pub use register::{Incoming, OnGaps, RegistrationError};
 
 use self::policy::Entry;
 use crate::audit::{AuditEntry, ServerStep};
+use crate::backend::StoreBackend;
 use crate::call::{Call, Report};
+use crate::durable_run::DurableRun;
 use crate::handle::ScopedEnvironment;
 use crate::late::LateUses;
 use crate::network::LiveCall;
@@ -198,10 +200,45 @@ impl Registry {
     ///
     /// The store cannot be reached, and what was kept is still there. Without a store there is nothing to end.
     pub async fn end_session(&self, session: &str) -> Result<(), StoreError> {
+        let namespace = session_namespace(session);
         match &self.parts.backends.store {
-            Some(store) => store.clear(&session_namespace(session)).await,
             None => Ok(()),
+            Some(StoreBackend::Shared(store)) => store.clear(&namespace).await,
+            Some(StoreBackend::PerTool(factory)) => {
+                for tool in self.tools_with_sessions() {
+                    factory.open_store(&tool, &namespace)?.clear(&namespace).await?;
+                }
+                Ok(())
+            }
         }
+    }
+
+    /// Ends a run that nobody continues: what a store has counted of it is gone. A call of it that still waits for people keeps its own
+    /// count.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be reached, and what was counted is still there. Without [`RegistryBuilder::runs`] there is nothing to end.
+    pub async fn end_run(&self, run: &Run) -> Result<(), StoreError> {
+        match &self.parts.runs {
+            Some(store) if self.policy().counts_runs => DurableRun::new(store, run).clear().await,
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Returns the tools whose storage may be that of a session, in order.
+    fn tools_with_sessions(&self) -> Vec<ToolName> {
+        let policy = self.policy();
+        let keeps = |name: &&ToolName| {
+            let declaration = policy.entries.get(*name).map(|entry| entry.registered.declaration());
+            let capabilities = declaration.and_then(|declaration| declaration.capabilities.as_ref());
+            let scope = capabilities.and_then(|own| own.storage).map(|storage| storage.scope);
+            // That of a personality is the session's where there is no personality.
+            matches!(scope, Some(StorageScope::Personality | StorageScope::Session))
+        };
+        let mut tools: Vec<ToolName> = policy.entries.keys().filter(keeps).cloned().collect();
+        tools.sort_unstable();
+        tools
     }
 
     /// Says what would be decided about a call now, without running it, asking anybody or leaving a record. Interceptors are

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ringfence_policy::{Code, Constraints, Refusal, ToolName};
 use tokio_util::sync::CancellationToken;
 
+use crate::open_store::OpenStores;
 use crate::port::RunCount;
+use crate::step::{ForcedStep, Steps};
 
 /// What a tool sees of its run. It names the run and cannot act on it: nothing here counts, cancels or continues.
 ///
@@ -77,7 +79,15 @@ struct Inner {
     proposer: Arc<str>,
     working_dir: Option<PathBuf>,
     cancellation: CancellationToken,
-    counts: Mutex<HashMap<ToolName, RunCount>>,
+    counts: Mutex<Counts>,
+    stores: OpenStores,
+}
+
+/// What a run has done: how often each tool ran, and how many calls there were.
+#[derive(Debug, Default)]
+struct Counts {
+    tools: HashMap<ToolName, RunCount>,
+    steps: Steps,
 }
 
 impl Run {
@@ -95,6 +105,7 @@ impl Run {
             working_dir: None,
             cancellation: CancellationToken::new(),
             counts: Mutex::default(),
+            stores: OpenStores::default(),
         })
     }
 
@@ -131,15 +142,18 @@ impl Run {
     /// Counts a call of the past: one that was started, and completed or not.
     pub fn recall(&self, tool: &ToolName, completed: bool) {
         let mut counts = self.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(tool.clone()).or_default();
+        let count = counts.tools.entry(tool.clone()).or_default();
         count.started += 1;
         count.completed += u32::from(completed);
+        counts.steps.reserved += 1;
+        counts.steps.dispatched += 1;
     }
 
     /// Returns how often each tool has run, without the call of `waiting` that is counted while it waits.
     pub(crate) fn counts(&self, waiting: &ToolName) -> BTreeMap<ToolName, RunCount> {
         let counts = self.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut counts: BTreeMap<_, _> = counts.iter().map(|(tool, count)| (tool.clone(), *count)).collect();
+        let mut counts: BTreeMap<_, _> =
+            counts.tools.iter().map(|(tool, count)| (tool.clone(), *count)).collect();
         if let Some(count) = counts.get_mut(waiting) {
             count.started = count.started.saturating_sub(1);
         }
@@ -149,9 +163,19 @@ impl Run {
     /// Raises what is counted of a tool to what is known from elsewhere.
     pub(crate) fn raise(&self, tool: &ToolName, known: RunCount) {
         let mut counts = self.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(tool.clone()).or_default();
+        let count = counts.tools.entry(tool.clone()).or_default();
         count.started = count.started.max(known.started);
         count.completed = count.completed.max(known.completed);
+    }
+
+    /// Raises how many calls the run has had to what is known from elsewhere.
+    pub(crate) fn raise_steps(&self, dispatched: u32) {
+        self.0.counts.lock().unwrap_or_else(PoisonError::into_inner).steps.raise(dispatched);
+    }
+
+    /// Returns the stores that were opened for this run.
+    pub(crate) fn stores(&self) -> &OpenStores {
+        &self.0.stores
     }
 
     pub(crate) fn session_namespace(&self) -> Arc<str> {
@@ -159,8 +183,14 @@ impl Run {
     }
 
     /// Counts a call against the tool's constraints, before anything else is spent on it.
-    pub(crate) fn reserve(&self, tool: &ToolName, constraints: &Constraints) -> Result<Reservation, Refusal> {
+    pub(crate) fn reserve(
+        &self,
+        tool: &ToolName,
+        constraints: &Constraints,
+        forced: &[ForcedStep],
+    ) -> Result<Reservation, Refusal> {
         let mut counts = self.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let Counts { tools: counts, steps } = &mut *counts;
         let missing = constraints
             .only_after
             .iter()
@@ -178,7 +208,9 @@ impl Run {
         {
             return Err(too_often(tool, max));
         }
+        steps.admit(tool, forced)?;
         count.started += 1;
+        steps.reserved += 1;
         Ok(Reservation { run: self.clone(), tool: tool.clone(), dispatched: false })
     }
 }
@@ -219,7 +251,10 @@ impl RunBuilder {
 
     /// Continues a run that was counted elsewhere.
     pub(crate) fn counted(mut self, counts: &BTreeMap<ToolName, RunCount>) -> Self {
-        self.0.counts = Mutex::new(counts.iter().map(|(tool, count)| (tool.clone(), *count)).collect());
+        let dispatched = counts.values().map(|count| count.started).fold(0, u32::saturating_add);
+        let steps = Steps { reserved: dispatched, dispatched };
+        let tools = counts.iter().map(|(tool, count)| (tool.clone(), *count)).collect();
+        self.0.counts = Mutex::new(Counts { tools, steps });
         self
     }
 
@@ -239,19 +274,21 @@ pub(crate) struct Reservation {
 
 impl Reservation {
     /// The tool's code is about to run, so the count stands whatever comes of it.
-    pub(crate) const fn dispatch(&mut self) {
+    pub(crate) fn dispatch(&mut self) {
         self.dispatched = true;
+        self.change(|_, steps| steps.dispatched += 1);
     }
 
     /// The call was done, so tools that wait for it may run.
     pub(crate) fn complete(self) {
-        self.change(|count| count.completed += 1);
+        self.change(|count, _| count.completed += 1);
     }
 
-    fn change(&self, change: impl FnOnce(&mut RunCount)) {
+    fn change(&self, change: impl FnOnce(&mut RunCount, &mut Steps)) {
         let mut counts = self.run.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(&self.tool) {
-            change(count);
+        let Counts { tools, steps } = &mut *counts;
+        if let Some(count) = tools.get_mut(&self.tool) {
+            change(count, steps);
         }
     }
 }
@@ -259,7 +296,10 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         if !self.dispatched {
-            self.change(|count| count.started = count.started.saturating_sub(1));
+            self.change(|count, steps| {
+                count.started = count.started.saturating_sub(1);
+                steps.reserved = steps.reserved.saturating_sub(1);
+            });
         }
     }
 }

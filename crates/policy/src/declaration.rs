@@ -1,6 +1,7 @@
 //! What a tool says of itself.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -182,6 +183,9 @@ pub struct Constraints {
     /// Tools that must have completed before.
     #[serde(rename = "onlyAfter", alias = "only_after", skip_serializing_if = "Vec::is_empty")]
     pub only_after: Vec<ToolName>,
+    /// The call of a run, counted from 1, that must be this tool: no other tool runs as that call or after it until this one has.
+    #[serde(rename = "forceAtStep", alias = "force_at_step", skip_serializing_if = "Option::is_none")]
+    pub force_at_step: Option<NonZeroU32>,
     /// Code may call it, a model never.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub forbidden: bool,

@@ -42,6 +42,7 @@ mod place;
 mod reach;
 mod refusal;
 pub mod report;
+mod run_entry;
 mod server;
 mod tool_name;
 mod toolbox;
@@ -64,7 +65,7 @@ pub use grant::{Grant, resolve_capabilities};
 pub use host::{Host, HostError, HostName, HostPattern, HostSet, HostShape, Target};
 pub use image::{Image, ImageError};
 pub use json::{JsonError, JsonLimits, parse_json};
-pub use limit::{LimitError, Limits, Size, Span};
+pub use limit::{LimitError, Limits, Size, Span, UNLIMITED_COUNT};
 pub use metadata::{is_metadata, is_metadata_address};
 pub use name_set::{
     Binary, BinarySet, NameError, NameKind, NamePattern, NameSet, SecretRef, SecretSet, Variable, VariableSet,
@@ -78,6 +79,7 @@ pub use personality::{Example, Personality};
 pub use place::{JsonAsToml, ListKind, ListOwner, Places, WrittenList};
 pub use reach::Reach;
 pub use refusal::Refusal;
+pub use run_entry::RunEntry;
 pub use server::{Accept, ServerEntry, ServerName, ServerNameError, ServerTool, TOOLBOX, check_servers};
 pub use tool_name::{ToolName, ToolNameError};
 pub use toolbox::{ComponentFile, DocumentError, NoFiles, Notify, ToolFiles, Toolbox};

@@ -1,12 +1,13 @@
 //! Limits of a call: how long, how much memory, how many processes, how much output, how much network.
 //!
-//! Durations are written `500ms`, `30s`, `2m`, `1h`; sizes `512K`, `64M`, `1G` (powers of 1,024) or plain bytes.
+//! Durations are written `500ms`, `30s`, `2m`, `1h`, `7d`; sizes `512K`, `64M`, `1G` (powers of 1,024) or plain bytes. Every limit can
+//! be `unlimited`, which is more than any number and is not enforced.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::de::{self, Visitor};
+use serde::de::{self, IntoDeserializer as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::visited::visited;
@@ -16,53 +17,74 @@ use crate::visited::visited;
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Wall-clock time.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_unlimited", skip_serializing_if = "Option::is_none")]
     pub wall: Option<Span>,
     /// Processor time.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_unlimited", skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Span>,
     /// Memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_unlimited", skip_serializing_if = "Option::is_none")]
     pub memory: Option<Size>,
     /// Processes and threads.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "count", skip_serializing_if = "Option::is_none")]
     pub processes: Option<u32>,
     /// Open files of one process.
-    #[serde(alias = "openFiles", alias = "open-files", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        with = "count",
+        alias = "openFiles",
+        alias = "open-files",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub open_files: Option<u32>,
     /// Size of one written file.
-    #[serde(alias = "fileSize", alias = "file-size", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "or_unlimited",
+        alias = "fileSize",
+        alias = "file-size",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub file_size: Option<Size>,
     /// Output kept of one call.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_unlimited", skip_serializing_if = "Option::is_none")]
     pub output: Option<Size>,
     /// Scratch space.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_unlimited", skip_serializing_if = "Option::is_none")]
     pub scratch: Option<Size>,
     /// Network connections open at the same time.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "count", skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
     /// Bytes sent over the network by one call.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_unlimited", skip_serializing_if = "Option::is_none")]
     pub sent: Option<Size>,
     /// Bytes received over the network by one call.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_unlimited", skip_serializing_if = "Option::is_none")]
     pub received: Option<Size>,
     /// How long a network connection may be silent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_unlimited", skip_serializing_if = "Option::is_none")]
     pub idle: Option<Span>,
     /// How long a network connection may last.
-    #[serde(alias = "connectionTime", alias = "connection-time", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "or_unlimited",
+        alias = "connectionTime",
+        alias = "connection-time",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub connection_time: Option<Span>,
     /// Network requests in a minute: a connection is one, and so is each further HTTP request that can be seen on it.
     #[serde(
+        with = "count",
         alias = "requestsPerMinute",
         alias = "requests-per-minute",
         skip_serializing_if = "Option::is_none"
     )]
     pub requests_per_minute: Option<u32>,
     /// Different names in a minute that only a pattern with `*` admits.
-    #[serde(alias = "namesPerMinute", alias = "names-per-minute", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        with = "count",
+        alias = "namesPerMinute",
+        alias = "names-per-minute",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub names_per_minute: Option<u32>,
 }
 
@@ -110,6 +132,31 @@ impl Limits {
         }
     }
 
+    /// Returns the limits that there is something to enforce of: those that are not `unlimited`.
+    #[must_use]
+    pub fn enforced(&self) -> Self {
+        let span = |limit: Option<Span>| limit.filter(|limit| *limit != Span::UNLIMITED);
+        let size = |limit: Option<Size>| limit.filter(|limit| *limit != Size::UNLIMITED);
+        let count = |limit: Option<u32>| limit.filter(|limit| *limit != UNLIMITED_COUNT);
+        Self {
+            wall: span(self.wall),
+            cpu: span(self.cpu),
+            memory: size(self.memory),
+            processes: count(self.processes),
+            open_files: count(self.open_files),
+            file_size: size(self.file_size),
+            output: size(self.output),
+            scratch: size(self.scratch),
+            connections: self.connections,
+            sent: size(self.sent),
+            received: size(self.received),
+            idle: self.idle,
+            connection_time: span(self.connection_time),
+            requests_per_minute: count(self.requests_per_minute),
+            names_per_minute: self.names_per_minute,
+        }
+    }
+
     /// Returns, for each limit, the tighter of both.
     #[must_use]
     pub fn meet(&self, other: &Self) -> Self {
@@ -144,7 +191,16 @@ fn tighter<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Span(Duration);
 
+/// How a limit says that there is none.
+const UNLIMITED: &str = "unlimited";
+
+/// A number of processes, files or connections that is not limited.
+pub const UNLIMITED_COUNT: u32 = u32::MAX;
+
 impl Span {
+    /// No limit: longer than any other.
+    pub const UNLIMITED: Self = Self(Duration::MAX);
+
     /// Wraps a duration.
     pub const fn new(duration: Duration) -> Self {
         Self(duration)
@@ -161,6 +217,9 @@ impl Span {
 pub struct Size(u64);
 
 impl Size {
+    /// No limit: larger than any other.
+    pub const UNLIMITED: Self = Self(u64::MAX);
+
     /// Wraps a number of bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
@@ -184,9 +243,9 @@ impl FromStr for Span {
     type Err = LimitError;
 
     fn from_str(text: &str) -> Result<Self, LimitError> {
-        let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
-        let error =
-            || LimitError { text: text.to_owned(), what: "duration such as `500ms`, `30s`, `2m` or `1h`" };
+        let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+        let what = "duration such as `500ms`, `30s`, `2m` or `1h`";
+        let error = || LimitError { text: text.to_owned(), what };
         let millis = scaled(text, &units).ok_or_else(error)?;
         if millis == 0 { Err(error()) } else { Ok(Self(Duration::from_millis(millis))) }
     }
@@ -197,8 +256,8 @@ impl FromStr for Size {
 
     fn from_str(text: &str) -> Result<Self, LimitError> {
         let units = [("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("", 1)];
-        let error =
-            || LimitError { text: text.to_owned(), what: "size such as `512K`, `64M`, `1G` or plain bytes" };
+        let what = "size such as `512K`, `64M`, `1G` or plain bytes";
+        let error = || LimitError { text: text.to_owned(), what };
         scaled(text, &units).map(Self).ok_or_else(error)
     }
 }
@@ -217,6 +276,7 @@ impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.as_millis();
         match millis {
+            _ if *self == Self::UNLIMITED => f.write_str(UNLIMITED),
             _ if !millis.is_multiple_of(1_000) => write!(f, "{millis}ms"),
             _ => write!(f, "{}s", millis / 1_000),
         }
@@ -228,6 +288,7 @@ impl fmt::Display for Size {
         let units = [(1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
         let unit = units.iter().find(|(factor, _)| self.0 != 0 && self.0.is_multiple_of(*factor));
         match unit {
+            _ if *self == Self::UNLIMITED => f.write_str(UNLIMITED),
             Some((factor, name)) => write!(f, "{}{name}", self.0 / factor),
             None => write!(f, "{}", self.0),
         }
@@ -255,6 +316,103 @@ impl<'de> Deserialize<'de> for Span {
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(SizeVisitor)
+    }
+}
+
+/// A duration or size that has a value for no limit. Elsewhere there is none: a wait or a buffer has an end.
+trait Unlimited: Sized {
+    const EXPECTED: &'static str;
+    const UNLIMITED: Self;
+}
+
+impl Unlimited for Span {
+    const EXPECTED: &'static str = "a duration, as a string";
+    const UNLIMITED: Self = Self::UNLIMITED;
+}
+
+impl Unlimited for Size {
+    const EXPECTED: &'static str = "a size such as `64M`, or a number of bytes";
+    const UNLIMITED: Self = Self::UNLIMITED;
+}
+
+fn or_unlimited<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Unlimited + Deserialize<'de>,
+{
+    deserializer.deserialize_any(OrUnlimited(std::marker::PhantomData)).map(Some)
+}
+
+struct OrUnlimited<T>(std::marker::PhantomData<T>);
+
+impl<'de, T: Unlimited + Deserialize<'de>> Visitor<'de> for OrUnlimited<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTED)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        if text == UNLIMITED { Ok(T::UNLIMITED) } else { T::deserialize(text.into_deserializer()) }
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
+        T::deserialize(number.into_deserializer())
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        T::deserialize(number.into_deserializer())
+    }
+}
+
+/// Limits that are numbers, or `unlimited`.
+mod count {
+    use std::fmt;
+
+    use serde::de::{self, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    use super::{UNLIMITED, UNLIMITED_COUNT};
+
+    #[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde calls it like this")]
+    pub(super) fn serialize<S: Serializer>(count: &Option<u32>, serializer: S) -> Result<S::Ok, S::Error> {
+        match count {
+            None => serializer.serialize_none(),
+            Some(UNLIMITED_COUNT) => serializer.serialize_some(UNLIMITED),
+            Some(count) => serializer.serialize_some(count),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+        deserializer.deserialize_any(CountVisitor).map(Some)
+    }
+
+    struct CountVisitor;
+
+    impl Visitor<'_> for CountVisitor {
+        type Value = u32;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a number, or `unlimited`")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<u32, E> {
+            if text == UNLIMITED {
+                Ok(UNLIMITED_COUNT)
+            } else {
+                Err(E::custom(format!("`{text}` is not a number or `unlimited`")))
+            }
+        }
+
+        fn visit_u64<E: de::Error>(self, count: u64) -> Result<u32, E> {
+            let within = u32::try_from(count).ok().filter(|count| *count != UNLIMITED_COUNT);
+            within.ok_or_else(|| E::custom(format!("{count} is too large; write `unlimited` for no limit")))
+        }
+
+        fn visit_i64<E: de::Error>(self, count: i64) -> Result<u32, E> {
+            let count = u64::try_from(count).map_err(|_| E::custom("a limit cannot be negative"))?;
+            self.visit_u64(count)
+        }
     }
 }
 
@@ -286,7 +444,9 @@ mod tests {
 
     #[test]
     fn reads_and_writes_durations_and_sizes() {
-        for (text, millis) in [("500ms", 500), ("30s", 30_000), ("2m", 120_000), ("1h", 3_600_000)] {
+        for (text, millis) in
+            [("500ms", 500), ("30s", 30_000), ("2m", 120_000), ("1h", 3_600_000), ("7d", 604_800_000)]
+        {
             assert_eq!(text.parse::<Span>().unwrap().duration().as_millis(), millis, "{text}");
         }
         for (text, bytes) in [("0", 0), ("512", 512), ("4K", 4096), ("512M", 512 << 20), ("1G", 1 << 30)] {
@@ -294,11 +454,31 @@ mod tests {
             assert_eq!(size.bytes(), bytes, "{text}");
             assert_eq!(size.to_string(), text);
         }
-        for text in ["", "s", "-1s", "1.5s", "0s", "10", "1d", "99999999999999999999s"] {
+        for text in ["", "s", "-1s", "1.5s", "0s", "10", "1w", "unlimited", "99999999999999999999s"] {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }
         for text in ["", "M", "-1", "1.5M", "1T", "99999999999999999999"] {
             assert!(text.parse::<Size>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_limit_can_be_unlimited() {
+        let all = "wall cpu memory processes open_files file_size output scratch connections sent received idle \
+            connection_time requests_per_minute names_per_minute";
+        let written: serde_json::Map<_, _> =
+            all.split_whitespace().map(|name| (name.to_owned(), UNLIMITED.into())).collect();
+        let written = serde_json::Value::Object(written);
+        let limits: Limits = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!(serde_json::to_value(limits).unwrap(), written);
+        let enforced = limits.enforced();
+        assert_eq!((enforced.wall, enforced.memory, enforced.processes), (None, None, None));
+
+        // It is more than any number, so that whoever says a number is tighter.
+        let some = Limits { wall: Some("7d".parse().unwrap()), processes: Some(3), ..Limits::default() };
+        assert_eq!((limits.meet(&some).wall, limits.meet(&some).processes), (some.wall, some.processes));
+        for wrong in [r#"{"processes":4294967295}"#, r#"{"processes":-1}"#, r#"{"processes":"many"}"#] {
+            assert!(serde_json::from_str::<Limits>(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -49,6 +49,9 @@ pub struct Personality {
     /// Environment variables; absent = what each tool declares.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<VariableSet>,
+    /// Whether servers may open Unix sockets; absent = what each server declares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unix_sockets: Option<bool>,
     /// Who must agree, by class.
     pub approvals: Approvals,
     /// What one call may spend.
@@ -112,6 +115,8 @@ struct Document {
     secrets: Option<SecretSet>,
     process: Option<BinarySet>,
     environment: Option<VariableSet>,
+    #[serde(alias = "unixSockets")]
+    unix_sockets: Option<bool>,
     approvals: Approvals,
     limits: Limits,
     #[serde(alias = "examples")]
@@ -158,6 +163,7 @@ impl TryFrom<Document> for Personality {
             secrets: document.secrets,
             process: document.process,
             environment: document.environment,
+            unix_sockets: document.unix_sockets,
             approvals: document.approvals,
             limits: document.limits,
             example: document.example,

@@ -8,6 +8,8 @@ mod fault;
 mod file;
 mod notify;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use toml::de::DeTable;
@@ -16,7 +18,7 @@ use crate::form::list_for_table;
 use crate::json::line_and_column;
 use crate::{
     AgentEntry, Assurance, Builtin, Capabilities, ConsoleEntry, Constraints, ContainerEntry, Declaration,
-    EntryGap, Gap, GatewayEntry, Idempotency, JsonLimits, Limits, Personality, Risk, SafetyClass,
+    EntryGap, Gap, GatewayEntry, Idempotency, JsonLimits, Limits, Personality, Risk, RunEntry, SafetyClass,
     ServerEntry, Table, ToolName, Variables, parse_json,
 };
 
@@ -46,6 +48,8 @@ pub struct Toolbox {
     /// The agents that may use it.
     #[serde(rename = "agent", alias = "agents")]
     pub agents: Vec<AgentEntry>,
+    /// What commands are granted that people run by hand, by name.
+    pub run: BTreeMap<String, RunEntry>,
 }
 
 /// Why a file was not read, and where.
@@ -169,6 +173,13 @@ impl Toolbox {
         self.declared(Some(variables), files)
     }
 
+    /// Returns the tools that a schema, a file or what runs is missing of, as far as they can be read: for finding what else is wrong
+    /// with them, and for nothing else.
+    pub fn incomplete_declarations(&self, variables: &Variables, sound: &[Declaration]) -> Vec<Declaration> {
+        let others = self.tools.iter().filter(|entry| sound.iter().all(|known| known.name != entry.name));
+        others.filter_map(|entry| entry.incomplete(variables)).collect()
+    }
+
     /// The same with variables left as they are written, for what must be the same on every machine.
     pub fn written_declarations(&self, files: impl ToolFiles) -> (Vec<Declaration>, Vec<Gap>) {
         self.declared(None, files)
@@ -206,7 +217,16 @@ impl Toolbox {
                         "rename one",
                     ));
                 }
-                Ok(declaration) => declarations.push(declaration),
+                Ok(declaration) => {
+                    if let Some(other) = forced_alike(&declarations, &declaration) {
+                        gaps.push(entry.gap(
+                            "constraints",
+                            format!("`forceAtStep` names the call of a run that must be `{other}`"),
+                            "give one of them another step",
+                        ));
+                    }
+                    declarations.push(declaration);
+                }
                 Err(found) => gaps.extend(found),
             }
         }
@@ -247,6 +267,12 @@ impl Toolbox {
         let (gateway, _) = self.gateway.expanded(variables);
         self.console.expanded(variables, gateway.tls.as_ref())
     }
+}
+
+/// Returns the tool that must be the same call of a run as this one, where there is one.
+fn forced_alike<'a>(others: &'a [Declaration], new: &Declaration) -> Option<&'a ToolName> {
+    let step = new.constraints.force_at_step?;
+    others.iter().find(|other| other.constraints.force_at_step == Some(step)).map(|other| &other.name)
 }
 
 fn told(text: &str, error: &toml::de::Error) -> DocumentError {

@@ -61,6 +61,8 @@ pub(crate) fn capability_gaps(
 /// They are refused even where a tool that asks for too much would be narrowed to what it may have.
 pub fn validate_declaration(declaration: &Declaration) -> Vec<Gap> {
     let mut gaps = Gaps { tool: &declaration.name, found: Vec::new() };
+    gaps.constraints(declaration);
+    gaps.idempotency(declaration);
     match &declaration.capabilities {
         None => gaps.push(
             "capabilities",
@@ -265,6 +267,60 @@ impl Gaps<'_> {
                     );
                 }
             }
+        }
+    }
+
+    /// A key of fields that no call has would be no key: the call would take effect as often as it is made.
+    fn idempotency(&mut self, declaration: &Declaration) {
+        const ELSEWHERE: [&str; 5] = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
+        let input = &declaration.input;
+        let Some(properties) = input.get("properties").and_then(serde_json::Value::as_object) else { return };
+        // Fields that another part of the schema describes are not looked for.
+        if ELSEWHERE.iter().any(|keyword| input.get(keyword).is_some()) {
+            return;
+        }
+        for field in declaration.idempotency.key.iter().filter(|field| !properties.contains_key(*field)) {
+            let known: Vec<String> = properties.keys().map(|name| format!("`{name}`")).collect();
+            self.push(
+                "idempotency",
+                format!("the key names `{field}`, which is not a property of the `input` schema"),
+                match known.is_empty() {
+                    true => "describe the field in `input`, or drop the key".to_owned(),
+                    false => format!("name fields of `input`: {}", known.join(", ")),
+                },
+            );
+        }
+    }
+
+    /// Looks for a forced step that no run can reach.
+    fn constraints(&mut self, declaration: &Declaration) {
+        let constraints = &declaration.constraints;
+        let Some(step) = constraints.force_at_step else { return };
+        if constraints.forbidden {
+            self.push(
+                "constraints",
+                format!("must be call {step} of a run, and no model may call it"),
+                "drop `forceAtStep` or `forbidden`".into(),
+            );
+        }
+        if constraints.max_invocations == Some(0) {
+            self.push(
+                "constraints",
+                format!("must be call {step} of a run, and may run 0 times"),
+                "drop `forceAtStep` or raise `maxInvocations`".into(),
+            );
+        }
+        let before: std::collections::BTreeSet<_> = constraints.only_after.iter().collect();
+        let earliest = before.len() + 1;
+        if usize::try_from(step.get()).is_ok_and(|step| step < earliest) {
+            self.push(
+                "constraints",
+                format!(
+                    "must be call {step} of a run, and {} tools must have completed before",
+                    before.len()
+                ),
+                format!("raise `forceAtStep` to {earliest}, or shorten `onlyAfter`"),
+            );
         }
     }
 

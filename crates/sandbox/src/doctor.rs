@@ -61,8 +61,9 @@ pub fn examine(selector: &Selector) -> Vec<Finding> {
             absent(Bwrap::PROGRAM, "install bubblewrap, not set-uid")
         }),
         backend(selector, Choice::Firejail, "firejail sandbox", || {
-            absent(Firejail::PROGRAM, "install firejail; it is used only with `--backend firejail`")
+            absent(Firejail::PROGRAM, "install firejail; it is used where neither of the others works")
         }),
+        automatic(selector),
         egress_gate(selector),
         landlock(),
         seccomp(),
@@ -92,6 +93,27 @@ fn backend(
             fix: None,
         },
         Err(error) => Finding { subject, state: State::Missing, detail: error.to_string(), fix: fix() },
+    }
+}
+
+/// Says which backend is used where none is asked for, and whether that is a weaker one.
+fn automatic(selector: &Selector) -> Finding {
+    let subject = "automatic choice";
+    match selector.select(Choice::Auto) {
+        Ok(sandbox) => {
+            let (name, tier) = (sandbox.backend().name(), sandbox.backend().tier());
+            let detail = format!("{name}, tier `{tier}`");
+            match sandbox.fallback() {
+                None => Finding { subject, state: State::Works, detail, fix: None },
+                Some(_) => Finding {
+                    subject,
+                    state: State::Partly,
+                    detail: format!("{detail}: names of files outside can be seen"),
+                    fix: Some("make the native or the bwrap sandbox work".to_owned()),
+                },
+            }
+        }
+        Err(_) => Finding { subject, state: State::Missing, detail: "no backend works".into(), fix: None },
     }
 }
 

@@ -3,11 +3,12 @@
 //! A command that may read a file can also lock it, and so keep us from writing to it. Whoever opens such a file adds it here, also
 //! after the sandbox was made: it is looked at when a run is planned.
 
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::SandboxError;
-use crate::host::Mounts;
+use crate::host::{Kind, Mounts, find, waypoints};
 
 /// Where the kernel tells what is mounted.
 const MOUNTS: &str = "/proc/self/mountinfo";
@@ -22,17 +23,24 @@ pub(crate) struct HiddenPath {
     pub(crate) path: PathBuf,
     /// Whether it may be replaced or gone when it is mounted.
     pub(crate) may_change: bool,
+    /// What it is made with where it is not there, and a command could make it.
+    pub(crate) content: Option<Arc<str>>,
 }
 
 impl HiddenPaths {
     /// Hides a file that stays where it is. What is not there yet is not hidden: make it first.
     pub fn add(&self, path: impl Into<PathBuf>) {
-        self.push(HiddenPath { path: path.into(), may_change: false });
+        self.push(HiddenPath { path: path.into(), may_change: false, content: None });
     }
 
     /// Hides a file that may be replaced or removed at any time.
     pub fn add_changing(&self, path: impl Into<PathBuf>) {
-        self.push(HiddenPath { path: path.into(), may_change: true });
+        self.push(HiddenPath { path: path.into(), may_change: true, content: None });
+    }
+
+    /// Hides a file. Where it is not there when a run is planned, and the command could make it, it is made first with this content.
+    pub fn add_made(&self, path: impl Into<PathBuf>, content: &str) {
+        self.push(HiddenPath { path: path.into(), may_change: false, content: Some(content.into()) });
     }
 
     pub(crate) fn list(&self) -> Vec<HiddenPath> {
@@ -56,22 +64,83 @@ pub fn mounted_elsewhere(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(Mounts::read()?.aliases(path))
 }
 
-/// Adds where else each is mounted: who is granted that place reaches the same file.
-pub(crate) fn at_all_mounts(
-    own: &[PathBuf],
-    hidden: &[HiddenPath],
-) -> Result<(Vec<PathBuf>, Vec<HiddenPath>), SandboxError> {
-    let (mut own, mut hidden) = (own.to_vec(), hidden.to_vec());
-    if own.is_empty() && hidden.is_empty() {
-        return Ok((own, hidden));
+/// Returns what decides where a path leads: each link on the way to it, and each folder that `..` leaves again, wherever else they are
+/// mounted too. Whoever may write beside one of them can lead the path to another file.
+pub fn waypoints_of(path: &Path) -> Vec<PathBuf> {
+    let mounts = Mounts::read().unwrap_or_default();
+    at_mounts(waypoints(path), &mounts).into_iter().map(|(path, _)| path).collect()
+}
+
+/// What is ours, at every place where it is mounted: who is granted that place reaches the same file.
+#[derive(Debug, Default)]
+pub(crate) struct Ours {
+    pub(crate) folders: Vec<PathBuf>,
+    pub(crate) hidden: Vec<HiddenPath>,
+    /// The links on the way to these, and the folders that `..` leaves.
+    pub(crate) on_the_way: Vec<(PathBuf, Kind)>,
+}
+
+impl Ours {
+    pub(crate) fn at_all_mounts(own: &[PathBuf], hidden: &[HiddenPath]) -> Result<Self, SandboxError> {
+        let (mut folders, mut hidden) = (own.to_vec(), hidden.to_vec());
+        if folders.is_empty() && hidden.is_empty() {
+            return Ok(Self::default());
+        }
+        let mounts = Mounts::read().map_err(|error| SandboxError::Path { path: MOUNTS.into(), error })?;
+        let ways = folders.iter().chain(hidden.iter().map(|one| &one.path));
+        let mut on_the_way: Vec<(PathBuf, Kind)> = ways.flat_map(|path| waypoints(path)).collect();
+        on_the_way.sort_by(|(one, _), (other, _)| one.cmp(other));
+        on_the_way.dedup();
+        let on_the_way = at_mounts(on_the_way, &mounts);
+        folders.extend(folders.clone().iter().flat_map(|path| mounts.aliases(path)));
+        let elsewhere = |one: &HiddenPath| {
+            let places = mounts.aliases(&one.path).into_iter();
+            places.map(|path| HiddenPath { path, ..one.clone() }).collect::<Vec<_>>()
+        };
+        hidden.extend(hidden.clone().iter().flat_map(elsewhere));
+        Ok(Self { folders, hidden, on_the_way })
     }
-    let mounts = Mounts::read().map_err(|error| SandboxError::Path { path: MOUNTS.into(), error })?;
-    own.extend(own.clone().iter().flat_map(|path| mounts.aliases(path)));
-    let elsewhere = |one: &HiddenPath| {
-        let may_change = one.may_change;
-        let places = mounts.aliases(&one.path).into_iter();
-        places.map(move |path| HiddenPath { path, may_change }).collect::<Vec<_>>()
-    };
-    hidden.extend(hidden.clone().iter().flat_map(elsewhere));
-    Ok((own, hidden))
+}
+
+/// Makes the files that are to be hidden and are not there, in folders that lie in one of the `writable` trees.
+///
+/// # Errors
+///
+/// One cannot be made, and the command perhaps could.
+pub(crate) fn make_missing(hidden: &[HiddenPath], writable: &[PathBuf]) -> Result<(), SandboxError> {
+    for (path, content) in hidden.iter().filter_map(|one| Some((&one.path, one.content.as_deref()?))) {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { continue };
+        let is_missing = path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        let Some(folder) = find(folder).ok().filter(|_| is_missing) else { continue };
+        let failed = |error| SandboxError::Path { path: folder.real.join(name), error };
+        let elsewhere = mounted_elsewhere(&folder.real).map_err(failed)?;
+        let mut places = std::iter::once(&folder.real).chain(&elsewhere);
+        if !places.any(|place| writable.iter().any(|tree| place.starts_with(tree))) {
+            continue;
+        }
+        let made = std::fs::OpenOptions::new().write(true).create_new(true).open(folder.real.join(name));
+        match made.and_then(|mut file| file.write_all(content.as_bytes()).and_then(|()| file.sync_all())) {
+            Ok(()) => {}
+            // Somebody else has made it; or nobody of this user can.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::AlreadyExists | ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+                ) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Adds where else each is mounted.
+fn at_mounts(mut all: Vec<(PathBuf, Kind)>, mounts: &Mounts) -> Vec<(PathBuf, Kind)> {
+    let mut elsewhere = Vec::new();
+    for (path, kind) in &all {
+        // A link would be followed, and its folder is no link.
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { continue };
+        elsewhere.extend(mounts.aliases(folder).into_iter().map(|folder| (folder.join(name), *kind)));
+    }
+    all.extend(elsewhere);
+    all
 }

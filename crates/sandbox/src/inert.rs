@@ -43,7 +43,7 @@ pub(crate) fn is_inert(path: &Path, trees: &[PathBuf]) -> bool {
 
 /// Reads a configuration. One with a continued line is none that git wrote, and may mean something else to another reader.
 fn read_config(path: &Path) -> Option<Vec<u8>> {
-    let text = git::read_small(path, MAX_CONFIG).ok()?;
+    let text = crate::file::read_small(path, MAX_CONFIG).ok()?;
     let is_continued = text.windows(2).any(|pair| matches!(pair, b"\\\n" | b"\\\r"));
     (!is_continued).then_some(text)
 }
@@ -74,7 +74,7 @@ fn is_worktree_of_repository(folder: &Path) -> bool {
 
 /// Tells whether the file names the `.git` of a folder in the trees.
 fn names_a_worktree(file: &Path, folder: &Path, trees: &[PathBuf]) -> bool {
-    let Ok(text) = git::read_small(file, 16 << 10) else { return false };
+    let Ok(text) = crate::file::read_small(file, 16 << 10) else { return false };
     let Ok(text) = std::str::from_utf8(text.trim_ascii_end()) else { return false };
     let named = folder.join(text);
     is_worktree_of_repository(folder)

@@ -26,7 +26,6 @@ use crate::spec::Access;
 pub const ARGUMENT: &str = "--ringfence-inner-stage";
 
 /// The first argument by which a program knows that it is to try what is forbidden; two files follow.
-#[cfg(target_os = "linux")]
 pub(crate) const PROBE: &str = "--ringfence-probe";
 
 /// The exit code of an inner stage that failed.
@@ -42,7 +41,6 @@ pub const FAILED_WORD: &str = "ringfence inner stage: ";
 pub fn stage(arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
     let mut arguments = arguments.into_iter();
     let first = arguments.next()?;
-    #[cfg(target_os = "linux")]
     if first == PROBE {
         let mut file = || arguments.next().map(PathBuf::from).unwrap_or_default();
         return Some(crate::probe::attempt(&file(), &file()));

@@ -23,6 +23,7 @@ pub mod backend;
 #[cfg(target_os = "linux")]
 pub mod doctor;
 mod error;
+mod file;
 mod git;
 mod hidden;
 mod host;
@@ -30,7 +31,6 @@ mod inert;
 pub mod inner;
 mod limit;
 mod plan;
-#[cfg(target_os = "linux")]
 mod probe;
 mod quarantine;
 mod record;
@@ -38,7 +38,6 @@ pub mod render;
 mod report;
 mod sandbox;
 mod seccomp;
-#[cfg(target_os = "linux")]
 mod select;
 mod spec;
 mod step;
@@ -54,7 +53,8 @@ pub use backend::{Backend, DenyAll, Seatbelt, Tier, Unconfined};
 #[cfg(target_os = "linux")]
 pub use backend::{Bwrap, Firejail, Native};
 pub use error::SandboxError;
-pub use hidden::{HiddenPaths, mounted_elsewhere};
+pub use file::{open_regular, read_small};
+pub use hidden::{HiddenPaths, mounted_elsewhere, waypoints_of};
 pub use host::{Aliases, Found, Identity, Kind, Platform, Program, SearchPath};
 pub use limit::{Enforcer, LimitName};
 #[cfg(target_os = "linux")]
@@ -70,7 +70,6 @@ pub use record::{How, Record, Touch};
 pub use report::{Capture, Ending, Quarantined, Report, Unmounted, Usage};
 pub use sandbox::Sandbox;
 pub use seccomp::{Architecture, Instruction, Profile, program as seccomp_program};
-#[cfg(target_os = "linux")]
 pub use select::{Choice, Selector, private_folder};
 pub use spec::{Access, Spec, Tree, default_limits};
 pub use step::Step;

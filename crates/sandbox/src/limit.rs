@@ -26,6 +26,20 @@ pub enum LimitName {
     Wall,
 }
 
+impl LimitName {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Cpu,
+        Self::FileSize,
+        Self::Memory,
+        Self::OpenFiles,
+        Self::Output,
+        Self::Processes,
+        Self::Scratch,
+        Self::Wall,
+    ];
+}
+
 impl fmt::Display for LimitName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -17,12 +17,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub(crate) use self::before::Before;
+use self::before::StorePart;
 #[cfg(target_os = "linux")]
 pub(crate) use self::mark::{Mark, Marks};
 #[cfg(target_os = "linux")]
 pub use self::recover::{Recovered, recover};
 
-use self::aside::{Moved, move_aside, open_to_owner};
+use self::aside::{Moved, holds_what_decides, leave_note, move_aside, open_to_owner};
+use ringfence_policy::Floor;
+
 use crate::error::SandboxError;
 use crate::git::{self, Pointers, Target, trace};
 use crate::host::{AliasSurvey, Kind, Sensitive, Treatment, search, seen};
@@ -190,15 +193,32 @@ impl Search<'_> {
             aftermath.left.push((one.path, why.to_owned()));
             return;
         }
-        // Whoever has the store open lost what it wrote there.
-        if self.before.is_store_in_use(&one) {
-            self.settled.insert(one.path);
-            return;
+        // Whoever has the store open, or opens it next, would lose what was acknowledged.
+        match self.before.part_of_known_store(&one) {
+            None => {}
+            Some(StorePart::Harmless) => {
+                self.settled.insert(one.path);
+                return;
+            }
+            Some(StorePart::Unknown(why)) => {
+                self.settled.insert(one.path.clone());
+                aftermath.left.push((one.path, why.to_owned()));
+                return;
+            }
         }
         match move_aside(&one) {
             Ok(Moved::Gone) => {}
             Ok(Moved::To(moved)) => {
                 self.settled.insert(moved.clone());
+                // Where nothing lies, it would look as if nobody had ever agreed to anything or spent anything.
+                let is_folder = one.kind == Kind::Directory;
+                if Floor::decides(&one.path) || (is_folder && holds_what_decides(&moved)) {
+                    self.settled.insert(one.path.clone());
+                    if let Err(error) = leave_note(&one.path, &moved) {
+                        let why = format!("it was moved, and no note could be left in its place: {error}");
+                        aftermath.left.push((one.path.clone(), why));
+                    }
+                }
                 aftermath.moved.push(Quarantined { found: one.path, moved });
             }
             Err(error) => {

@@ -9,13 +9,13 @@ use crate::adapter::Adapter;
 use crate::backend::foreign::Foreign;
 use crate::backend::{Backend, Tier};
 use crate::error::SandboxError;
-use crate::hidden::HiddenPaths;
+use crate::hidden::{HiddenPaths, make_missing};
 use crate::host::Platform;
 #[cfg(target_os = "linux")]
 use crate::host::{Mounts, find};
 #[cfg(target_os = "linux")]
 use crate::plan::Entry;
-use crate::plan::{Network, Plan, Seen};
+use crate::plan::{Network, Plan, Seen, writable_roots};
 #[cfg(target_os = "linux")]
 use crate::quarantine::{Before, Mark, Marks, quarantine, recover};
 use crate::report::Report;
@@ -33,6 +33,8 @@ pub struct Sandbox {
     home: Option<PathBuf>,
     marks: Vec<PathBuf>,
     hidden: HiddenPaths,
+    /// Why no stronger backend was chosen.
+    fallback: Option<String>,
 }
 
 /// Removes the mark of a run when everything it left has been moved; otherwise the next run looks again.
@@ -104,6 +106,7 @@ impl Sandbox {
             home: None,
             marks: Vec::new(),
             hidden: HiddenPaths::default(),
+            fallback: None,
         }
     }
 
@@ -112,8 +115,18 @@ impl Sandbox {
         Self::new(Foreign(Box::new(adapter)))
     }
 
+    /// Says why no stronger backend was chosen.
+    pub(crate) fn chosen_because(mut self, why: String) -> Self {
+        self.fallback = Some(why);
+        self
+    }
+
+    /// Returns why a weaker backend was chosen automatically, where that is so: what is wrong with the stronger ones.
+    pub fn fallback(&self) -> Option<&str> {
+        self.fallback.as_deref()
+    }
+
     /// Says that forbidden acts were tried through this backend, and failed.
-    #[cfg(target_os = "linux")]
     pub(crate) fn seen_to_refuse(mut self) -> Self {
         self.assurance = Assurance::Probed;
         self
@@ -169,6 +182,7 @@ impl Sandbox {
             Some(_) | None => Cow::Borrowed(spec),
         };
         let (folders, hidden) = (self.own_folders(&spec), self.hidden.list());
+        make_missing(&hidden, &writable_roots(&spec))?;
         let seen = Seen::look_for(&spec, Platform::of_this_machine(), &folders, &hidden)?;
         Ok(Plan { recovered, unmounted, ..Plan::new(&spec, &seen)? })
     }

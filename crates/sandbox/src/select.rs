@@ -1,5 +1,12 @@
 //! Choosing a backend by trying it, once per boot and policy.
 
+#[cfg(target_os = "linux")]
+#[path = "select/linux.rs"]
+mod os;
+#[cfg(not(target_os = "linux"))]
+#[path = "select/portable.rs"]
+mod os;
+
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -7,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::backend::{Backend, Bwrap, Firejail, Native};
+use crate::backend::Backend;
 use crate::error::SandboxError;
 use crate::probe::probe;
 use crate::sandbox::Sandbox;
@@ -18,7 +25,7 @@ pub fn private_folder(cache: Option<OsString>, home: Option<OsString>, scratch: 
     let absolute =
         |value: Option<OsString>| value.map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
     let cache = absolute(cache).or_else(|| Some(absolute(home)?.join(".cache")));
-    let user = std::fs::metadata("/proc/self").map_or(0, |own| own.uid());
+    let user = rustix::process::geteuid().as_raw();
     cache
         .filter(|cache| cache.parent().is_some_and(Path::is_dir))
         .map_or_else(|| scratch.join(format!("ringfence-{user}")), |cache| cache.join("ringfence"))
@@ -27,14 +34,17 @@ pub fn private_folder(cache: Option<OsString>, home: Option<OsString>, scratch: 
 /// Which backend is wanted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Choice {
-    /// The strongest that works: native, then bwrap.
+    /// The strongest that works: on Linux native, then bwrap, then firejail; on macOS Seatbelt. [`Sandbox::fallback`] says why it is
+    /// a weaker one.
     Auto,
     /// The system's bubblewrap.
     Bwrap,
-    /// The system's firejail, which is never chosen by itself.
+    /// The system's firejail.
     Firejail,
     /// Our own launcher.
     Native,
+    /// The system's `sandbox-exec`, on macOS.
+    Seatbelt,
 }
 
 /// Chooses backends, and remembers what was tried.
@@ -89,18 +99,7 @@ impl Selector {
     ///
     /// No backend of the choice works here: what was tried, and what came of it.
     pub fn select(&self, choice: Choice) -> Result<Sandbox, SandboxError> {
-        match choice {
-            Choice::Native => self.tried(Native::new()),
-            Choice::Bwrap => self.tried(Bwrap::system(&self.inner)?),
-            Choice::Firejail => self.tried(Firejail::system(&self.inner)?),
-            Choice::Auto => self.tried(Native::new()).or_else(|native| {
-                let bwrap = Bwrap::system(&self.inner).and_then(|bwrap| self.tried(bwrap));
-                bwrap.map_err(|bwrap| SandboxError::Absent {
-                    backend: "auto",
-                    why: format!("{native}; {bwrap}"),
-                })
-            }),
-        }
+        os::select(self, choice)
     }
 
     /// Tries a backend anew, whatever is remembered.
@@ -119,11 +118,11 @@ impl Selector {
         let absent = |why: String| SandboxError::Absent { backend: name, why };
         let private =
             self.private_folder().map_err(|error| absent(format!("`{}`: {error}", self.cache.display())))?;
-        let mark = private.join(format!("probed-{}", self.key(name)));
-        if !is_ours(&mark) {
+        let mark = os::boot_id().map(|boot| private.join(format!("probed-{}", self.key(name, &boot))));
+        if !mark.as_deref().is_some_and(is_ours) {
             probe(&sandbox, private, &self.inner).map_err(absent)?;
             // Not being able to remember costs time, nothing else.
-            let _kept = remember(&mark);
+            let _kept = mark.as_deref().map(remember);
         }
         let sandbox = sandbox.seen_to_refuse().mark_runs_in(self.marks.iter().cloned());
         Ok(match &self.home {
@@ -133,13 +132,11 @@ impl Selector {
     }
 
     /// What a result depends on: this program, this boot, this user, the policy and the backend.
-    fn key(&self, backend: &str) -> String {
-        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    fn key(&self, backend: &str, boot: &str) -> String {
         let program =
             std::fs::metadata(&self.inner).map_or((0, 0), |found| (found.ino(), found.mtime_nsec()));
         let mut hash = Sha256::new();
-        for part in [boot.as_str(), backend, &self.policy, env!("CARGO_PKG_VERSION"), &format!("{program:?}")]
-        {
+        for part in [boot, backend, &self.policy, env!("CARGO_PKG_VERSION"), &format!("{program:?}")] {
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }
@@ -160,6 +157,7 @@ impl Selector {
     }
 
     /// The program that calls [`crate::inner::stage`].
+    #[cfg(target_os = "linux")]
     pub(crate) fn inner(&self) -> &Path {
         &self.inner
     }
@@ -174,6 +172,22 @@ impl Selector {
     }
 }
 
+/// Tries a backend.
+type Attempt<'a> = &'a dyn Fn() -> Result<Sandbox, SandboxError>;
+
+/// Returns the first sandbox that works, with why those before it do not. Those from `strong` on are weaker, and the sandbox says so.
+fn first_working(attempts: &[Attempt<'_>], strong: usize) -> Result<Sandbox, SandboxError> {
+    let mut failed = Vec::new();
+    for (index, attempt) in attempts.iter().enumerate() {
+        match attempt() {
+            Ok(sandbox) if index >= strong => return Ok(sandbox.chosen_because(failed.join("; "))),
+            Ok(sandbox) => return Ok(sandbox),
+            Err(error) => failed.push(error.to_string()),
+        }
+    }
+    Err(SandboxError::Absent { backend: "auto", why: failed.join("; ") })
+}
+
 fn is_ours(mark: &Path) -> bool {
     std::fs::symlink_metadata(mark)
         .is_ok_and(|found| found.is_file() && found.uid() == rustix::process::geteuid().as_raw())
@@ -182,4 +196,27 @@ fn is_ours(mark: &Path) -> bool {
 fn remember(mark: &Path) -> std::io::Result<()> {
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(mark)?;
     file.write_all(b"a forbidden act was tried and failed\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::DenyAll;
+
+    #[test]
+    fn a_weaker_backend_is_the_last_choice_and_says_why() {
+        let works = || Ok(Sandbox::new(DenyAll));
+        let fails =
+            |why: &'static str| move || Err(SandboxError::Absent { backend: "some", why: why.to_owned() });
+        let (one, two) = (fails("no namespaces"), fails("not installed"));
+        let strong = first_working(&[&works, &two, &works], 2).unwrap();
+        assert_eq!(strong.fallback(), None);
+        let second = first_working(&[&one, &works, &works], 2).unwrap();
+        assert_eq!(second.fallback(), None);
+        let weak = first_working(&[&one, &two, &works], 2).unwrap();
+        let why = weak.fallback().unwrap();
+        assert!(why.contains("no namespaces") && why.contains("not installed"), "{why}");
+        let none = first_working(&[&one, &two], 2).unwrap_err().to_string();
+        assert!(none.contains("no namespaces") && none.contains("not installed"), "{none}");
+    }
 }

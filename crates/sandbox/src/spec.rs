@@ -32,6 +32,8 @@ pub struct Spec {
     pub(crate) skip_missing: bool,
     pub(crate) network: Network,
     pub(crate) service: bool,
+    /// Where the command looks for programs first.
+    pub(crate) first_folders: Vec<PathBuf>,
     pub(crate) image: Option<String>,
     pub(crate) assurance: Assurance,
     pub(crate) home: Option<PathBuf>,
@@ -151,6 +153,7 @@ impl Spec {
             skip_missing: false,
             network: Network::Loopback,
             service: false,
+            first_folders: Vec::new(),
             image: None,
             assurance: Assurance::Claimed,
             home: None,
@@ -181,6 +184,12 @@ impl Spec {
     /// Refuses what is less sure than this to enforce it.
     pub fn assurance(mut self, least: Assurance) -> Self {
         self.assurance = least;
+        self
+    }
+
+    /// Puts folders first on the search path of the command, in their order. They grant nothing.
+    pub fn look_first_in(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.first_folders.extend(folders);
         self
     }
 

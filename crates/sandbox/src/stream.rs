@@ -16,6 +16,7 @@ pub struct Streams<'a> {
     pub(crate) output: Option<OwnedFd>,
     pub(crate) observer: Option<Observer>,
     pub(crate) leash: Option<OwnedFd>,
+    pub(crate) signals: Option<OwnedFd>,
     pub(crate) gate: Option<Opener<'a>>,
     pub(crate) gauge: Option<Arc<AtomicU64>>,
 }
@@ -88,6 +89,14 @@ impl<'a> Streams<'a> {
     /// Kills the command when the other end of this pipe is closed.
     pub fn leash(mut self, end: OwnedFd) -> Self {
         self.leash = Some(end);
+        self
+    }
+
+    /// Passes signals on to the command's process group: each byte that comes from this pipe is the number of one. `SIGWINCH` gives a
+    /// terminal of its own the size of the one that its input comes from. One that asks a command to end
+    /// before it has begun kills it. Adapters and other systems than Linux pass nothing on.
+    pub fn signals(mut self, pipe: OwnedFd) -> Self {
+        self.signals = Some(pipe);
         self
     }
 

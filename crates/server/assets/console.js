@@ -85,35 +85,49 @@
     }, 120);
   });
 
-  // Parts of a page that say where they come from are fetched anew when something happens.
+  // Parts of a page that say where they come from are fetched anew when something happens: one after another, since an older answer must
+  // not come last.
   let refreshing = null;
+  let isFetching = false;
+  let isStale = false;
   const refresh = () => {
     clearTimeout(refreshing);
-    refreshing = setTimeout(async () => {
-      for (const part of document.querySelectorAll("[data-part]")) {
-        if (part.contains(document.activeElement) && isWriting(document.activeElement)) continue;
-        const reply = await fetch(part.dataset.part, { headers: { accept: "text/html" } }).catch(() => null);
-        if (!reply || !reply.ok || reply.redirected) continue;
-        const fresh = parse(await reply.text());
-        const counted = fresh.querySelector("[data-waiting]");
-        if (counted) waiting(Number(counted.dataset.waiting));
-        clock(fresh);
-        // What was selected stays selected only where it is the same request with the same digest.
-        const picked = new Set([...part.querySelectorAll("[name=pick]:checked")].map((own) => own.value));
-        fresh.querySelectorAll("[name=pick]").forEach((own) => { own.checked = picked.has(own.value); });
-        const focused = part.contains(document.activeElement) ? document.activeElement : null;
-        const href = focused && focused.getAttribute("href");
-        const same = focused && (focused.id ? `#${CSS.escape(focused.id)}` : href && `a[href="${CSS.escape(href)}"]`);
-        const reason = part.querySelector("#bulk-reason");
-        const written = reason ? reason.value : "";
-        part.replaceChildren(fresh);
-        const field = part.querySelector("#bulk-reason");
-        if (field) field.value = written;
-        const again = same && part.querySelector(same);
-        if (again) again.focus();
-        left(); tally();
-      }
-    }, 150);
+    refreshing = setTimeout(fetchParts, 150);
+  };
+  const fetchParts = async () => {
+    isStale = isFetching;
+    if (isFetching) return;
+    isFetching = true;
+    let hasFailed = false;
+    for (const part of document.querySelectorAll("[data-part]")) hasFailed = !(await fetchPart(part).catch(() => false)) || hasFailed;
+    isFetching = false;
+    if (isStale) refresh();
+    else if (hasFailed) setTimeout(refresh, 2000);
+  };
+  // Returns whether there is nothing to try again.
+  const fetchPart = async (part) => {
+    if (part.contains(document.activeElement) && isWriting(document.activeElement)) return true;
+    const reply = await fetch(part.dataset.part, { headers: { accept: "text/html" } });
+    if (!reply.ok || reply.redirected) return reply.status < 429;
+    const fresh = parse(await reply.text());
+    const counted = fresh.querySelector("[data-waiting]");
+    if (counted) waiting(Number(counted.dataset.waiting));
+    clock(fresh);
+    // What was selected stays selected only where it is the same request with the same digest.
+    const picked = new Set([...part.querySelectorAll("[name=pick]:checked")].map((own) => own.value));
+    fresh.querySelectorAll("[name=pick]").forEach((own) => { own.checked = picked.has(own.value); });
+    const focused = part.contains(document.activeElement) ? document.activeElement : null;
+    const href = focused && focused.getAttribute("href");
+    const same = focused && (focused.id ? `#${CSS.escape(focused.id)}` : href && `a[href="${CSS.escape(href)}"]`);
+    const reason = part.querySelector("#bulk-reason");
+    const written = reason ? reason.value : "";
+    part.replaceChildren(fresh);
+    const field = part.querySelector("#bulk-reason");
+    if (field) field.value = written;
+    const again = same && part.querySelector(same);
+    if (again) again.focus();
+    left(); tally();
+    return true;
   };
 
   // A notification on the desktop, for whoever wants them.
@@ -163,6 +177,8 @@
         }
       } else if (document.querySelector("[data-part-any]")) refresh();
     });
+    // Somebody is asked before there is a request: this says that there is one.
+    source.addEventListener("filed", refresh);
     const state = document.getElementById("live-state");
     source.onopen = () => {
       // What came between the page and this stream, or while there was none.

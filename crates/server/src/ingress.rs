@@ -102,6 +102,10 @@ impl Judge<'_> {
                         let said = format!("it resembles `{old}`, which was accepted and is gone: a rename");
                         Some((Why::Renamed, said, Vec::new()))
                     }
+                    (None, None, Verdict::Accept) if is_large(&definition) => {
+                        let said = format!("it is larger than {} KiB", UNATTENDED_BYTES >> 10);
+                        Some((Why::Large, said, Vec::new()))
+                    }
                     (None, None, Verdict::Accept) if self.accept == Accept::Clean => None,
                     (None, None, Verdict::Accept) => {
                         Some((Why::New, "it was not accepted yet".to_owned(), Vec::new()))
@@ -147,6 +151,7 @@ enum Why {
     Alike,
     Changed,
     Hostile,
+    Large,
     New,
     Rejected,
     Renamed,
@@ -159,6 +164,9 @@ impl Why {
             Self::Alike => "it is withheld: its name passes for that of another",
             Self::Changed => "it is withheld: its definition is not the one that was accepted",
             Self::Hostile => "it is withheld: its definition looks hostile",
+            Self::Large => {
+                "it is withheld: its definition is larger than 256 KiB, and a person must accept it"
+            }
             Self::New => "it is withheld: its definition was not accepted yet",
             Self::Rejected => "it is withheld: its definition was rejected",
             Self::Renamed => "it is withheld: it resembles one that was accepted and is gone",
@@ -167,10 +175,16 @@ impl Why {
     }
 }
 
+/// How large a definition may be that nobody has looked at.
+const UNATTENDED_BYTES: usize = 256 << 10;
 /// How many definitions that are gone are compared with new ones.
 const MOST_GONE: usize = 256;
 /// How many places a sentence names.
 const MOST_PLACES: usize = 8;
+
+fn is_large(definition: &Value) -> bool {
+    serde_json::to_vec(definition).is_ok_and(|text| text.len() > UNATTENDED_BYTES)
+}
 
 fn key_of(kind: &str, definition: &Value) -> String {
     match definition.get("name").and_then(Value::as_str) {
@@ -339,6 +353,23 @@ mod tests {
             let found = judged(&Pins::default(), Accept::Clean, vec![odd.clone()]);
             assert!(found[0].1.contains("looks hostile"), "{odd}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_large_definition_waits_for_a_person_under_its_name() {
+        let sized = |bytes: usize| {
+            let mut large = tool("add", "Add two numbers");
+            large["inputSchema"]["properties"]["a"]["enum"] = json!(vec!["a"; bytes / 4]);
+            large
+        };
+        // More than it once could be at all.
+        let found = judged(&Pins::default(), Accept::Clean, vec![sized(200 << 10)]);
+        assert_eq!(found, [("tool:add".to_owned(), String::new())]);
+        let large = sized(300 << 10);
+        let found = judged(&Pins::default(), Accept::Clean, vec![large.clone()]);
+        assert_eq!(found, [("tool:add".to_owned(), "it is larger than 256 KiB".to_owned())]);
+        let found = judged(&pinned(std::slice::from_ref(&large)), Accept::Clean, vec![large]);
+        assert_eq!(found, [("tool:add".to_owned(), String::new())], "somebody has accepted it");
     }
 
     #[test]

@@ -34,8 +34,14 @@ pub trait Database: ApprovalStore + AuditSink + IdempotencyStore + Store {
     /// Returns one entry.
     fn entry(&self, index: u64) -> Answer<'_, Option<Stored>>;
 
-    /// Signs what is in the log now, and keeps the checkpoint beside it.
-    fn sign<'a>(&'a self, key: &'a SignerKey, origin: &'a str) -> Answer<'a, Note>;
+    /// Signs what is in the log now, and keeps the checkpoint beside it. The log must still begin with what was signed of it last, and
+    /// with `trusted`, a checkpoint that was kept elsewhere.
+    fn sign<'a>(
+        &'a self,
+        key: &'a SignerKey,
+        origin: &'a str,
+        trusted: Option<&'a Checkpoint>,
+    ) -> Answer<'a, Note>;
 
     /// Returns the kept checkpoints with the sizes they are filed under, smallest first. Nobody has verified them.
     fn checkpoints(&self) -> Answer<'_, Vec<(u64, String)>>;

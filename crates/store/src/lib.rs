@@ -54,7 +54,7 @@ pub use entry::KeepRaw;
 pub use postgres::{PostgresError, PostgresOptions, PostgresStore, copy};
 pub use ringfence::audit::{Filter, Stored};
 pub use secret::{ChainedSecrets, CommandSecrets, DirectorySecrets, KeyringSecrets, VariableSecrets};
-pub use sqlite::{SqliteBuilder, SqliteError, SqliteStore, StoreGap};
+pub use sqlite::{SqliteBuilder, SqliteError, SqliteStore, StoreGap, make_companions};
 
 /// The example of the README is compiled and run like any other.
 #[cfg(doctest)]

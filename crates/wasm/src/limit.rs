@@ -81,7 +81,7 @@ impl Budget {
     /// The operator sets a limit that cannot be held here, and the tool could pass it.
     pub(crate) fn of(limits: &Limits, grant: &Grant) -> Result<Self, Refusal> {
         let writes = grant.fs.as_ref().is_some_and(|files| !files.is_empty(Direction::Write));
-        if writes && limits.file_size.is_some() {
+        if writes && limits.enforced().file_size.is_some() {
             let message =
                 "the limit `file_size` is set, and a component that writes files cannot be held to it";
             return Err(Refusal::new(Code::NotAvailable, message)
@@ -91,7 +91,7 @@ impl Budget {
             memory: limits.memory.map_or(MEMORY, |size| size.bytes()),
             output: limits.output.map_or(OUTPUT, |size| size.bytes()),
             open_files: limits.open_files.unwrap_or(OPEN_FILES),
-            cpu: limits.cpu.map(|span| span.duration()),
+            cpu: limits.enforced().cpu.map(|span| span.duration()),
         })
     }
 

@@ -1,9 +1,13 @@
 //! A person sees a call appear, decides, and sees it run.
 
+use std::thread;
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::console::agent::text;
-use crate::console::scene::Scene;
+use crate::console::scene::{Scene, Setting};
+use crate::durable::postgres;
 
 #[test]
 fn a_person_logs_in_by_the_link_sees_a_call_appear_agrees_and_sees_it_run() {
@@ -129,4 +133,33 @@ fn arguments_are_edited_and_a_refusal_says_why() {
 pub(crate) fn form_of(page: &str) -> String {
     let at = page.find("name=\"_form\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
     page.split_at(at + 20).1.split('"').next().unwrap().to_owned()
+}
+
+#[test]
+fn requests_that_a_busy_database_files_late_appear_by_themselves() {
+    let url = postgres::other_url("console_late");
+    let scene = Scene::start_with(Setting { database: Some(url.clone()), ..Setting::default() }, |_| {});
+    let browser = scene.browser_of(&scene.person("ada", "admin"));
+    browser.go(&scene.url("/approvals"));
+    // For some seconds nobody can file a request, while the log goes on: it says that somebody is asked.
+    let held = thread::spawn(move || {
+        let sql = "BEGIN; LOCK TABLE ringfence.request IN SHARE MODE; SELECT pg_sleep(6); COMMIT";
+        postgres::psql(&url, sql);
+    });
+    thread::sleep(Duration::from_millis(1_500));
+    let calls: Vec<_> = (1..=5)
+        .map(|invoice| {
+            let arguments = json!({ "invoice": format!("2026-{invoice}"), "amount": invoice, "memo": "" });
+            scene.agent().begin("pay", &arguments)
+        })
+        .collect();
+    browser.until("window.ringfenceSeen > 0");
+    assert!(!browser.has("a.request"), "the request was filed after all");
+    held.join().unwrap();
+    browser.until("document.querySelectorAll('[name=pick]').length === 5");
+    browser.until("document.title.startsWith('(5) ')");
+    scene.stop();
+    for call in calls {
+        let _ended = call.join();
+    }
 }

@@ -78,7 +78,7 @@ capabilities = { fs_reach = { write = ["${workspace}/ledger"] }, process = { all
 
 [[tool]]
 name = "note"
-description = "Note something, without asking anybody"
+description = "Note something"
 class = "write"
 command = ["sh", "-c", "echo \"note $1\" >> ${workspace}/ledger/paid && printf '%s' \"$1\"", "sh", "{text}"]
 input = { type = "object", properties = { text = { type = "string" } }, required = ["text"] }

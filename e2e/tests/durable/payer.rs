@@ -144,7 +144,7 @@ impl Office {
             }
         }
         let key = SignerKey::from_seed("durable.example/log", &[9; 32]).unwrap();
-        store.sign(&key, "durable.example/log").await.unwrap();
+        store.sign(&key, "durable.example/log", None).await.unwrap();
         let log = TrustedLog::new("durable.example/log", [key.verifier().clone()]).unwrap();
         // Others append to a shared log meanwhile.
         let verified = store.verify(&log, 100_000, None, &Progress::default()).await.unwrap();

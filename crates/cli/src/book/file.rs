@@ -29,7 +29,11 @@ impl Lock {
     pub(crate) fn within(path: &Path, patience: Duration) -> Result<Self, CommandError> {
         let failed = |error| failed("lock", path, error);
         let mut options = OpenOptions::new();
-        let file = options.write(true).create(true).truncate(false).mode(0o600).open(path).map_err(failed)?;
+        let options = options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.custom_flags(NO_FOLLOW | NO_WAIT).open(path).map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(failed(std::io::Error::other("it is not a file")));
+        }
         let start = Instant::now();
         loop {
             match file.try_lock() {
@@ -65,7 +69,8 @@ pub(crate) fn replace(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Comm
 /// write stays the same file, and the new text lies in a folder that no command may write until it is whole.
 pub(crate) fn rewrite(path: &Path, content: impl AsRef<[u8]>) -> Result<(), CommandError> {
     let journal = journal_of(path)?;
-    replace(&journal, content.as_ref())?;
+    journal.parent().map_or(Ok(()), private_folder)?;
+    replace(&journal, Change { before: read_bytes(path)?, text: content.as_ref().to_vec() }.to_bytes())?;
     put(path, content.as_ref())?;
     std::fs::remove_file(&journal).map_err(|error| failed("remove", &journal, error))
 }
@@ -73,14 +78,92 @@ pub(crate) fn rewrite(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Comm
 /// Ends a [`rewrite`] that was cut off, if there is one. The lock must be held.
 pub(crate) fn settle(path: &Path) -> Result<(), CommandError> {
     let journal = journal_of(path)?;
-    match std::fs::read(&journal) {
-        Ok(content) => {
-            put(path, &content)?;
-            std::fs::remove_file(&journal).map_err(|error| failed("remove", &journal, error))
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(failed("read", &journal, error)),
+    let Some(content) = read_bytes(&journal)? else { return Ok(()) };
+    // Only what nobody else could have put there.
+    journal.parent().map_or(Ok(()), private_folder)?;
+    let damaged = || failed("read", &journal, std::io::Error::other("it is damaged; remove it"));
+    let change = Change::from_bytes(&content).ok_or_else(damaged)?;
+    let now = read_bytes(path)?;
+    let written = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
+    if change.is_unfinished(now.as_deref(), written(path) > written(&journal)) {
+        put(path, &change.text)?;
     }
+    std::fs::remove_file(&journal).map_err(|error| failed("remove", &journal, error))
+}
+
+/// A file's next text, and the one that it replaces.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) struct Change {
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) text: Vec<u8>,
+}
+
+impl Change {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let length = self.before.as_ref().map_or_else(|| "none".to_owned(), |text| text.len().to_string());
+        let before = self.before.as_deref().unwrap_or_default();
+        [length.as_bytes(), b"\n", before, &self.text].concat()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let at = bytes.iter().position(|byte| *byte == b'\n')?;
+        let rest = bytes.get(at + 1..)?;
+        Some(match bytes.get(..at)? {
+            b"none" => Self { before: None, text: rest.to_vec() },
+            length => {
+                let length = std::str::from_utf8(length).ok()?.parse().ok()?;
+                let (before, text) = rest.split_at_checked(length)?;
+                Self { before: Some(before.to_vec()), text: text.to_vec() }
+            }
+        })
+    }
+
+    /// Says whether a file is as a write leaves it that was cut off. One that somebody has put back since, or changed, is theirs.
+    fn is_unfinished(&self, now: Option<&[u8]>, is_newer: bool) -> bool {
+        let (before, text) = (self.before.as_deref(), self.text.as_slice());
+        match now {
+            None => before.is_none(),
+            Some(now) if Some(now) == before => !is_newer,
+            Some(now) => {
+                let old = before.unwrap_or_default();
+                let is_of_either =
+                    |(at, byte): (usize, &u8)| old.get(at) == Some(byte) || text.get(at) == Some(byte);
+                now != text && now.iter().enumerate().all(is_of_either)
+            }
+        }
+    }
+}
+
+fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, CommandError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("read", path, error)),
+    }
+}
+
+/// Writes a file in its place that has no lock beside it.
+pub(crate) fn rewrite_alone(path: &Path, content: impl AsRef<[u8]>) -> Result<(), CommandError> {
+    let _lock = lock_of_journal(path)?;
+    settle(path)?;
+    rewrite(path, content)
+}
+
+/// Ends a [`rewrite_alone`] that was cut off, if there is one.
+pub(crate) fn settle_alone(path: &Path) -> Result<(), CommandError> {
+    // A folder that is not there holds nothing to end.
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !parent.is_dir() || !journal_of(path)?.exists() {
+        return Ok(());
+    }
+    let _lock = lock_of_journal(path)?;
+    settle(path)
+}
+
+fn lock_of_journal(path: &Path) -> Result<Lock, CommandError> {
+    let journal = journal_of(path)?;
+    journal.parent().map_or(Ok(()), private_folder)?;
+    Lock::of(&journal.with_extension("lock"))
 }
 
 /// Makes a file with this text, where there is none.
@@ -91,6 +174,8 @@ pub(crate) fn make(path: &Path, content: &str) -> std::io::Result<()> {
     }
 }
 
+/// A pipe that nobody reads is not waited for.
+const NO_WAIT: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 /// A link is not followed: it leads to a file that nobody has judged.
 const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
@@ -112,7 +197,6 @@ fn put(path: &Path, content: &[u8]) -> Result<(), CommandError> {
 pub(super) fn journal_of(path: &Path) -> Result<PathBuf, CommandError> {
     use sha2::{Digest as _, Sha256};
     let folder = super::state_folder().unwrap_or_else(|_| crate::sandbox::private_folder()).join("writing");
-    private_folder(&folder)?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let parent = parent.canonicalize().map_err(|error| failed("find", parent, error))?;
     let whole = parent.join(path.file_name().unwrap_or_default());

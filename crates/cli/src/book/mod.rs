@@ -3,8 +3,9 @@
 //! Two files: the pins, which decide, and what was seen, which only informs. They lie beside the policy, or where there is none
 //! in the user's state folder, one for each server.
 //!
-//! INVARIANT: each file is written whole or not at all, by one process at a time, so that many may write at once, and stays the
-//! same file: a running server that may write beside it has it covered. A pin file that cannot be trusted stops everything; a file of what was seen that cannot be read is an error of `ringfence pins` alone.
+//! INVARIANT: each file is written whole or not at all, by one process at a time, so that many may write at once. It stays the
+//! same file, which a running server that may write beside it cannot write. A pin file that cannot be trusted stops everything; a
+//! file of what was seen that cannot be read is an error of `ringfence pins` alone.
 
 mod file;
 mod seen;
@@ -19,7 +20,7 @@ use serde_json::Value;
 use crate::error::CommandError;
 use crate::load::read_text;
 
-pub(crate) use file::{Lock, private_folder, replace, unique_beside};
+pub(crate) use file::{Lock, private_folder, replace, rewrite_alone, settle_alone, unique_beside};
 use file::{make, rewrite, settle};
 pub(crate) use ringfence_server::Seen;
 pub(crate) use seen::SeenFile;
@@ -29,8 +30,8 @@ const MAX_SERVER: usize = 4 << 20;
 /// How large a file of what was seen may be.
 const MAX_SEEN: usize = 8 << 20;
 
-/// What stands in a pin file that was made so that it can be covered, before anything was accepted.
-const NOTHING_YET: &str = "{\"nothing\": \"was accepted yet\"}\n";
+/// What stands in a file of pins or in a manifest that was made so that it can be covered, before anything was accepted.
+pub(crate) const NOTHING_YET: &str = "{\"nothing\": \"was accepted yet\"}\n";
 
 /// Where the pins of servers are kept.
 #[derive(Clone, Debug)]

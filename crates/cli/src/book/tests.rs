@@ -137,10 +137,26 @@ fn a_file_stays_the_same_file_and_a_write_that_was_cut_off_is_ended() {
 
     // The new text was kept, and its place was written in part.
     let journal = file::journal_of(&book.pins).unwrap();
-    replace(&journal, long.to_json()).unwrap();
-    std::fs::write(&book.pins, "{ \"cut").unwrap();
+    let both = std::fs::read(&book.pins).unwrap();
+    let change = file::Change { before: Some(both.clone()), text: long.to_json().into_bytes() };
+    let cut = |now: &[u8]| {
+        replace(&journal, change.to_bytes()).unwrap();
+        std::fs::write(&book.pins, now).unwrap();
+        let read = book.pins();
+        assert!(!journal.exists());
+        read
+    };
+    let at = change.text.iter().zip(&both).position(|(new, old)| new != old).unwrap() + 1;
+    let torn = [change.text.get(..at).unwrap(), both.get(at..).unwrap()].concat();
+    assert_eq!(cut(&torn).unwrap(), long);
+    assert_eq!(cut(&change.text).unwrap(), long);
+    assert!(cut(b"{ \"another").is_err(), "what somebody else wrote there stays");
+    // Somebody has put the old file back since.
+    assert_eq!(cut(&both).unwrap().to_json().as_bytes(), both);
+    // It was never begun.
+    std::fs::write(&book.pins, &both).unwrap();
+    replace(&journal, change.to_bytes()).unwrap();
     assert_eq!(book.pins().unwrap(), long);
-    assert!(!journal.exists());
     book.make_files().unwrap();
     assert_eq!(book.pins().unwrap(), long, "what is there stays");
 }
@@ -168,4 +184,17 @@ fn a_folder_that_others_may_write_to_is_not_ours() {
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(folder.path().join("a"), &link).unwrap();
     assert!(private_folder(&link).is_err());
+}
+
+#[test]
+fn a_lock_is_a_file_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (link, pipe) = (folder.path().join("link"), folder.path().join("pipe"));
+    std::os::unix::fs::symlink(folder.path().join("elsewhere"), &link).unwrap();
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    for path in [link, pipe] {
+        assert!(Lock::of(&path).is_err(), "{}", path.display());
+    }
+    assert!(!folder.path().join("elsewhere").exists());
 }

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use ringfence::policy::{Declaration, Idempotency, SafetyClass};
+use ringfence::policy::{Declaration, Idempotency, Runtime, SafetyClass};
 
 use crate::error::{CommandError, Exit};
 use crate::load::{Place, listed};
+use crate::program::find_program;
 
 /// Find everything that is wrong with a toolbox, at once
 ///
@@ -25,6 +26,17 @@ pub(crate) struct CheckArgs {
 /// Says whether a tool is grave and nothing recognises a call of it that comes again.
 fn repeats_matter(tool: &Declaration) -> bool {
     tool.class() >= SafetyClass::Financial && tool.idempotency == Idempotency::default()
+}
+
+/// Returns the program of a tool where this machine does not have it.
+fn missing_program(tool: &Declaration) -> Option<&str> {
+    let Runtime::Command(command) = &tool.runtime else { return None };
+    let program = command.first().map(String::as_str).filter(|program| !program.contains("{{"))?;
+    let is_here = match program.contains('/') {
+        true => std::path::Path::new(program).exists(),
+        false => find_program(program).is_some(),
+    };
+    (!is_here).then_some(program)
 }
 
 pub(crate) fn run(args: &CheckArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
@@ -49,6 +61,15 @@ pub(crate) fn run(args: &CheckArgs, place: &Place, out: &mut dyn Write) -> Resul
             more => format!(", {more} servers"),
         };
         writeln!(out, "{}: {count} {fit}{servers}", place.policy.display())?;
+        for (tool, program) in
+            loaded.declarations.iter().filter_map(|tool| Some((tool, missing_program(tool)?)))
+        {
+            let _told = writeln!(
+                crate::print::errors(),
+                "warning: tool `{}` starts `{program}`, which is not on this machine: install it, or write its path",
+                tool.name
+            );
+        }
         for tool in loaded.declarations.iter().filter(|tool| repeats_matter(tool)) {
             let (name, class) = (&tool.name, tool.class().as_str());
             let _told = writeln!(

@@ -13,6 +13,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod gateway;
+pub(crate) mod help;
 pub(crate) mod idempotency;
 pub(crate) mod import;
 pub(crate) mod init;

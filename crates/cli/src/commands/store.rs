@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use ringfence_store::{Database as _, KeepRaw, SqliteStore};
 use serde_json::json;
 
@@ -10,7 +11,7 @@ use crate::error::{CommandError, Exit};
 use crate::postgres;
 use crate::progress::Busy;
 use crate::shown::json_line;
-use crate::store::{Opening, StoreArgs, StoreName, runtime};
+use crate::store::{Opening, StoreArgs, StoreName, name_folders, runtime};
 
 /// Look after a store: bring it up to date, check it, copy it, back it up
 #[derive(Debug, clap::Args)]
@@ -39,10 +40,10 @@ enum StoreCommand {
   ringfence store accept --store clerk.db --by ada --reason \"no payment is on the statement twice\"")]
     Accept {
         /// Who accepts it
-        #[arg(long, value_name = "NAME", requires = "reason")]
+        #[arg(long, value_parser = NonEmptyStringValueParser::new(), value_name = "NAME", requires = "reason")]
         by: Option<String>,
         /// Why the store can be used without what is missing
-        #[arg(long, requires = "by")]
+        #[arg(long, value_parser = NonEmptyStringValueParser::new(), requires = "by")]
         reason: Option<String>,
     },
     /// Copy a file of SQLite to a new file, while others go on writing
@@ -140,11 +141,16 @@ fn accept(
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
     let path = name.file()?;
+    let store = SqliteStore::builder(path).record_name_in(name_folders());
     let found = match accepted {
-        None => SqliteStore::find_gap(path),
-        Some((by, reason)) => SqliteStore::accept_gap(path, by, reason),
+        None => store.find_gap(),
+        Some((by, reason)) => store.accept_gap(by, reason),
     };
     let found = found.map_err(|error| CommandError::Store(error.into()))?;
+    // Of a store that nobody has made, nobody can say what it has lost.
+    if found.is_none() && !path.exists() {
+        name.open_file(Opening::Read)?;
+    }
     let exit = if found.is_some() && accepted.is_none() { Exit::Findings } else { Exit::Done };
     if json {
         let missing = found.as_ref().map(|gap| {

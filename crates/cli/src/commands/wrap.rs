@@ -145,7 +145,7 @@ pub(crate) fn granted(
     loaded: &Loaded,
     place: &Place,
 ) -> Result<Arc<Grant>, CommandError> {
-    refuse_writable_policy(entry.name.as_str(), &entry.capabilities, loaded, &place.policy)?;
+    refuse_writable_policy(loaded, &place.policy)?;
     let grant = resolve_capabilities(&entry.capabilities, &loaded.personality);
     let grant = grant.map_err(|refusal| CommandError::Input {
         message: format!("server `{}`: {refusal}", entry.name),

@@ -131,6 +131,7 @@ mod tests {
             "console",
             "container",
             "notify",
+            "run",
         ]);
         let (table, _) = found("personality").unwrap();
         for key in table.keys.iter().filter(|key| key.standing == Standing::Current && key.name != "id") {

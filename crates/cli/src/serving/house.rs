@@ -61,7 +61,10 @@ impl Makings {
             .observer(Arc::new(tell_unrecorded))
             .approver(approver);
         if let Some(store) = &self.store {
-            builder = builder.audit(Arc::clone(store) as _).idempotency(Arc::clone(store) as _);
+            builder = builder
+                .audit(Arc::clone(store) as _)
+                .idempotency(Arc::clone(store) as _)
+                .runs(Arc::clone(store) as _);
         }
         if let Some(pins) = &self.pins {
             builder = builder.pins(pins.clone());
@@ -168,5 +171,41 @@ mod tests {
         assert!(!own.sampling && !own.elicitation);
         // No call of a gateway ends before its own limit does.
         assert!(NO_DEADLINE >= Duration::from_hours(24 * 30));
+    }
+
+    #[tokio::test]
+    async fn gateways_on_one_store_count_a_run_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = ringfence_store::SqliteStore::open(&folder.path().join("s.db")).unwrap();
+        let store: Arc<dyn Database> = Arc::new(store);
+        let once: Arc<dyn Tool> = Arc::new(
+            ringfence::tool("once")
+                .max_invocations(1)
+                .input::<u8>()
+                .output::<u8>()
+                .run(|number, _| async move { Ok(number) })
+                .unwrap(),
+        );
+        let gateway = || Makings {
+            personality: Personality::default(),
+            tools: vec![Arc::clone(&once)],
+            containers: None,
+            pins: None,
+            in_force: InForce::default(),
+            keep_keys: Duration::from_secs(60),
+            launcher: None,
+            store: Some(Arc::clone(&store)),
+            live: Arc::default(),
+        };
+        let registry = |makings: &Makings| makings.registry(Arc::new(ringfence::MemoryApprover::default()));
+        let (one, other) = (registry(&gateway()).unwrap(), registry(&gateway()).unwrap());
+        // Another gateway continues the run where a call of it waited for people.
+        let call = || ringfence::Call::new("once", serde_json::json!(1));
+        let run = || ringfence::Run::new("mcp-1", "mcp-1");
+        assert!(one.call(&run(), call()).await.outcome.is_done());
+        let report = other.call(&run(), call()).await;
+        assert_eq!(report.outcome.code(), Some(Code::ConstraintViolated), "{report:?}");
+        one.end_run(&run()).await.unwrap();
+        assert!(other.call(&run(), call()).await.outcome.is_done());
     }
 }

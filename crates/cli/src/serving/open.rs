@@ -19,7 +19,7 @@ use super::log::tell;
 use super::watch::Watch;
 use crate::book::Book;
 use crate::error::CommandError;
-use crate::exposed::{is_folder_writable, refuse_exposed};
+use crate::exposed::{is_folder_writable, refuse_exposed, refuse_writable_policy};
 use crate::held::Held;
 use crate::interrupt::first_signal;
 use crate::load::{Loaded, Place};
@@ -65,6 +65,9 @@ pub(crate) async fn open(
 ) -> Result<Opened, CommandError> {
     if plan.toolbox || plan.place.is_named {
         tell(&format!("policy `{}`", plan.place.policy.display()));
+    }
+    if plan.toolbox {
+        refuse_writable_policy(&loaded, &plan.place.policy)?;
     }
     let store: Option<Arc<dyn Database>> = match named(store) {
         Some(name) => {

@@ -9,7 +9,6 @@ use futures_util::future::{BoxFuture, FutureExt};
 use ringfence::egress::{Evidence, Scope, Witness};
 use ringfence::policy::explain::explain_line;
 use ringfence::policy::{HostSet, Limits, ServerEntry};
-use ringfence::sandbox::SearchPath;
 use ringfence::{Grant, Running, SandboxLauncher, SecretSource as _, Service, ToolError, run_on_thread};
 use ringfence_server::{ErrorSink, Starter};
 
@@ -19,7 +18,7 @@ use super::log::tell;
 use super::tried::Tried;
 use crate::error::CommandError;
 use crate::install::{Install, Refresh, installed, own_install};
-use crate::program::{env_interpreter, find_program};
+use crate::program::{find_program, own_interpreter};
 use crate::secrets;
 
 /// A server that is started inside the fence.
@@ -245,11 +244,9 @@ fn find(what: What) -> Result<Program, String> {
         What::Here { program, arguments } => {
             let mut install = own_install(&program, &arguments);
             // `env` would look in the folders of the system only, and find another interpreter than the client's.
-            let interpreter = env_interpreter(&program);
-            let own = interpreter.and_then(|name| {
-                find_program(&name).filter(|found| Some(found) != SearchPath::default().find(&name).as_ref())
-            });
-            let Some(interpreter) = own else { return Ok(Program { program, arguments, install }) };
+            let Some(interpreter) = own_interpreter(&program) else {
+                return Ok(Program { program, arguments, install });
+            };
             let script = std::iter::once(program.to_string_lossy().into_owned());
             let arguments: Vec<String> = script.chain(arguments).collect();
             install.extend(own_install(&interpreter, &arguments));

@@ -82,6 +82,14 @@ impl Bench {
     }
 }
 
+/// A tool of a policy file that reads what the personality may, with further lines.
+pub(crate) fn reading_tool(name: &str, description: &str, lines: &str) -> String {
+    let reach = r#"capabilities = { fs_reach = { read = "from-personality" } }"#;
+    format!(
+        "\n[[tool]]\nname = \"{name}\"\ndescription = \"{description}\"\nbuiltin = \"read_file\"\n{reach}\n{lines}\n"
+    )
+}
+
 /// The binary, in a directory, with nothing of our environment.
 pub(crate) fn command(directory: &Path) -> Command {
     let mut command = Command::new(BINARY);

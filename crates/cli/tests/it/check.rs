@@ -208,6 +208,10 @@ capabilities = { fs_reach = { read = "from-personality" } }
 "#,
     );
     insta::assert_snapshot!(bench.ringfence(&["check"]), @"
+    ringfence.toml: tool `read` description: asks to keep something from the user [clause.untold]
+      fix: reword it, or look at it and run `ringfence pins accept read`
+    ringfence.toml: tool `read` description: says that rules do not hold [clause.void]
+      fix: reword it, or look at it and run `ringfence pins accept read`
     ringfence.toml: tool `read` description: tells the model to set earlier instructions aside [override.prior]
       fix: reword it, or look at it and run `ringfence pins accept read`
     ringfence.toml: tool `read` description: tells the model to set the user's request aside [override.request]
@@ -226,6 +230,50 @@ capabilities = { fs_reach = { read = "from-personality" } }
     bench.ringfence(&["pins", "accept", "read"]);
     insta::assert_snapshot!(bench.ringfence(&["check"]), @"
     ringfence.toml: 1 tool fits
+    exit 0
+    ");
+}
+
+#[test]
+fn what_is_missing_hides_nothing_and_a_key_that_no_call_has_is_no_key() {
+    let tool = |output: &str| {
+        format!(
+            r#"
+[personality]
+process = {{ allow = ["no-such-program"] }}
+
+[[tool]]
+name = "pay"
+description = "Pays a bill."
+command = ["no-such-program", "{{{{amount}}}}"]
+class = "financial"
+input = {{ type = "object", properties = {{ amount = {{ type = "integer" }} }}, required = ["amount"], additionalProperties = false }}
+{output}
+idempotency = {{ key = ["order"] }}
+capabilities = {{ process = {{ allow = ["no-such-program"] }}, network = {{ allowedHosts = ["pay.example.org"] }} }}
+"#
+        )
+    };
+    let bench = Bench::new().file("ringfence.toml", tool(""));
+    insta::assert_snapshot!(bench.ringfence(&["check"]), @r#"
+    ringfence.toml:5:1: tool `pay` output: has no `output` schema
+      fix: give a JSON Schema inline or a file name
+    ringfence.toml:12:15: tool `pay` idempotency: the key names `order`, which is not a property of the `input` schema
+      fix: name fields of `input`: `amount`
+    ringfence.toml:13:71: tool `pay` network: host `pay.example.org` is not covered by the personality
+      fix: add "pay.example.org" to the personality's network.allow, or drop it from allowedHosts
+    why: ringfence explain check.network
+    why: ringfence explain check.schema
+    why: ringfence explain check.tool
+    exit 4
+    "#);
+    let fixed = tool("output = {}")
+        .replace("[\"order\"]", "[\"amount\"]")
+        .replace("network = { allowedHosts = [\"pay.example.org\"] }", "");
+    let bench = Bench::new().file("ringfence.toml", fixed);
+    insta::assert_snapshot!(bench.ringfence(&["check"]), @"
+    ringfence.toml: 1 tool fits
+    warning: tool `pay` starts `no-such-program`, which is not on this machine: install it, or write its path
     exit 0
     ");
 }

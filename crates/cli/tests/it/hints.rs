@@ -78,7 +78,7 @@ fn with_wrong_words() {
             &["chek"],
             &["check", "--jsn"],
             &["run"],
-            &["run", "ls"],
+            &["run"],
             &["run", "--", "no-such-program"],
             &["run", "--exec", "no-such-program", "--", "ls"],
             &["run", "--limit", "walls=8s", "--", "ls"],

@@ -14,9 +14,15 @@ const PATIENCE: Duration = Duration::from_secs(280);
 
 /// Installs with a cache of the bench and returns what would run, or what was said.
 fn install(bench: &Bench, arguments: &[&str]) -> Result<Value, String> {
+    install_beside(bench, "", arguments)
+}
+
+/// The same, with one more folder of programs.
+fn install_beside(bench: &Bench, programs: &str, arguments: &[&str]) -> Result<Value, String> {
     let mut started = command(&bench.path());
     started.args(["install", "--json"]).args(arguments).env("XDG_CACHE_HOME", bench.path().join("cache"));
-    started.env("HOME", bench.path().join("home")).env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let path = format!("/usr/local/bin:/usr/bin:/bin:{programs}");
+    started.env("HOME", bench.path().join("home")).env("PATH", path);
     for name in ["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "PIP_CERT"] {
         started.envs(std::env::var_os(name).map(|value| (name, value)));
     }
@@ -116,9 +122,32 @@ fn a_package_of_python() {
     assert!(done["integrity"].as_str().unwrap().starts_with("sha256:"), "{done}");
     assert!(started(&done, &[]).contains("--local-timezone"), "{}", started(&done, &[]));
     assert_eq!(installs(&bench), [root]);
+    // The second install finds `pip` unpacked, unless this machine has `uv`.
+    let unpacked = || {
+        let listed = std::fs::read_dir(bench.path().join("cache/ringfence/pip")).into_iter().flatten();
+        let folders = listed.map(Result::unwrap).filter(|one| one.path().is_dir());
+        folders.map(|one| one.metadata().unwrap().ino()).collect::<Vec<_>>()
+    };
+    let before = unpacked();
     let done =
         install(&bench, &["--", "uvx", "--with", "mcp<2", "mcp-server-time@2025.7.1", "--help"]).unwrap();
     assert_eq!(done["version"], "2025.7.1");
+    assert!(started(&done, &[]).contains("--local-timezone"), "{}", started(&done, &[]));
+    assert_eq!(unpacked(), before, "nothing is unpacked twice");
+}
+
+#[test]
+fn python_packages_are_installed_with_uv_where_it_is_found() {
+    let bench = bench();
+    let uv = install(&bench, &["--", "uvx", "uv", "--version"]).unwrap();
+    let programs = PathBuf::from(uv["root"].as_str().unwrap()).join("bin");
+    assert!(programs.join("uv").is_file(), "{uv}");
+    let line = ["--", "uvx", "mcp-server-time", "--help"];
+    let done = install_beside(&bench, programs.to_str().unwrap(), &line).unwrap();
+    let root = PathBuf::from(done["root"].as_str().unwrap());
+    let has = ["pylock.toml", ".home"].map(|name| root.join(name).exists());
+    assert_eq!(has, [true, false], "`uv` has resolved it, and nothing else is left");
+    assert!(done["integrity"].as_str().unwrap().starts_with("sha256:"), "{done}");
     assert!(started(&done, &[]).contains("--local-timezone"), "{}", started(&done, &[]));
 }
 

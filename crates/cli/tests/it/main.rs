@@ -3,6 +3,7 @@
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "the tests start the binary they test")]
 
+mod accept;
 mod approvals;
 mod ask;
 mod audit;
@@ -46,10 +47,13 @@ mod replay;
 mod run;
 mod scan;
 mod schema;
+mod signal;
 mod start_race;
 mod store;
 mod supervise;
+mod tamper;
 mod terminal;
+mod way;
 mod workflow;
 mod wrap;
 mod wrapped;

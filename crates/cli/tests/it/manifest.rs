@@ -474,3 +474,15 @@ capabilities = { process = { allowedBinaries = ["true"] } }
     assert!(bench.ringfence(&["manifest"]).ends_with("exit 0"));
     assert_eq!(binaries(&bench).unwrap(), digest, "once recorded, it is looked at again");
 }
+
+#[test]
+fn a_manifest_that_is_accepted_stays_the_same_file() {
+    use std::os::unix::fs::MetadataExt as _;
+    let bench = agreed();
+    let inode = || std::fs::metadata(bench.path().join("ringfence.lock.json")).unwrap().ino();
+    let before = inode();
+    std::fs::write(bench.path().join("ringfence.toml"), widened()).unwrap();
+    assert!(bench.ringfence(&["manifest", "accept", "--yes"]).ends_with("exit 0"));
+    assert_eq!(inode(), before, "a run that protects the old file would take another for planted");
+    assert!(bench.read("ringfence.lock.json").contains("*.x.test"));
+}

@@ -62,6 +62,16 @@ impl Office {
         Self { bench, store: store.to_owned() }
     }
 
+    /// Goes on in a folder that was prepared.
+    pub(crate) fn at(bench: Bench, store: &str) -> Self {
+        Self { bench, store: store.to_owned() }
+    }
+
+    /// Goes on over another store.
+    pub(crate) fn move_to(&mut self, store: &str) {
+        store.clone_into(&mut self.store);
+    }
+
     /// Opens an office over a file.
     pub(crate) fn new() -> Self {
         Self::over("office.db")
@@ -73,8 +83,9 @@ impl Office {
     }
 
     /// Goes on over another store.
-    pub(crate) fn moved(self, store: &str) -> Self {
-        Self { store: store.to_owned(), ..self }
+    pub(crate) fn moved(mut self, store: &str) -> Self {
+        self.move_to(store);
+        self
     }
 
     /// Adds somebody, and keeps their token in a file of their name.

@@ -12,35 +12,59 @@ use crate::{approvals, idempotency};
 const VARIABLE: &str = "RINGFENCE_TEST_POSTGRES";
 
 /// A database of its own, which goes with it.
-struct Bench {
+pub(crate) struct Bench {
     server: String,
     name: String,
 }
 
 impl Bench {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
+        Self::made("")
+    }
+
+    /// Makes a copy, to which nobody may be connected.
+    pub(crate) fn copy(&self) -> Self {
+        Self::made(&format!("TEMPLATE {}", self.name))
+    }
+
+    fn made(how: &str) -> Self {
         let server = std::env::var(VARIABLE).unwrap_or_else(|_| started());
         let token = ringfence::ApproverToken::generate().unwrap();
         let bench = Self { server, name: format!("cli_{}", token.expose().get(4..24).unwrap()) };
-        bench.admin(&format!("CREATE DATABASE {}", bench.name)).unwrap();
+        bench.admin(&format!("CREATE DATABASE {} {how}", bench.name)).unwrap();
         bench
     }
 
-    fn url(&self) -> String {
+    /// Asks the database behind ringfence's back, and returns the rows. Names need no schema.
+    pub(crate) fn sql(
+        &self,
+        sql: &str,
+    ) -> Result<Vec<tokio_postgres::SimpleQueryMessage>, tokio_postgres::Error> {
+        let plain = self.url();
+        let plain = plain.split('?').next().unwrap();
+        simple(plain, &format!("SET search_path = ringfence, public; {sql}"))
+    }
+
+    pub(crate) fn url(&self) -> String {
         self.server.replacen("/postgres?", &format!("/{}?", self.name), 1)
     }
 
     fn admin(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let plain = self.server.split('?').next().unwrap();
-            let (client, connection) = tokio_postgres::connect(plain, tokio_postgres::NoTls).await?;
-            let driver = tokio::spawn(connection);
-            let done = client.batch_execute(sql).await;
-            driver.abort();
-            done
-        })
+        simple(self.server.split('?').next().unwrap(), sql).map(drop)
     }
+}
+
+fn simple(url: &str, sql: &str) -> Result<Vec<tokio_postgres::SimpleQueryMessage>, tokio_postgres::Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
+        let driver = tokio::spawn(connection);
+        let done = client.simple_query(sql).await;
+        // The server sees the end, so that nobody is connected when this returns.
+        drop(client);
+        let _ended = driver.await;
+        done
+    })
 }
 
 impl Drop for Bench {
@@ -123,7 +147,7 @@ fn a_file_is_copied_with_everything_in_it() {
       idempotency keys: 1
       requests for approval: 2
       approvers: 1
-      stored values: 2
+      stored values: 0
     exit 0
     ");
     insta::assert_snapshot!(copy(&["office.db"]), @"

@@ -49,6 +49,8 @@ fn starts_where_it_was_called_if_something_there_is_granted() {
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--read", "notes.txt", "--", "cat", "deep/other.txt"]), @"
     cat: deep/other.txt: No such file or directory
+    ringfence: what may have been in the way of the command, and what would grant it:
+    ringfence:   it cannot see `[W]/deep/other.txt`: `--read .`
     exit 1
     ");
     insta::assert_snapshot!(bench.ringfence(&["run", "--read", "/etc/hostname", "--", "sh", "-c", "pwd"]), @"
@@ -298,6 +300,10 @@ fn our_own_program_finds_a_sandbox_that_holds_nothing_back() {
     let own = env!("CARGO_BIN_EXE_ringfence");
     insta::assert_snapshot!(bench.ringfence(&["run", "--", own, "--ringfence-probe", &canary, &program]), @"
     tried
+    ringfence: what may have been in the way of the command, and what would grant it:
+    ringfence:   it ran in `/tmp`, because the current folder is not granted: `--read .` or `--write .`
+    ringfence:   it cannot see `[W]/canary-1`: `--read .`
+    ringfence:   it cannot see `[W]/canary-1-program`: `--read .`
     exit 125
     ");
     assert_eq!(std::fs::read_to_string(&canary).unwrap(), text);
@@ -308,4 +314,172 @@ fn our_own_program_finds_a_sandbox_that_holds_nothing_back() {
     exit 125
     ");
     assert_eq!(std::fs::read_to_string(&canary).unwrap(), "broken");
+}
+
+#[test]
+fn starts_the_program_that_a_shell_would() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench =
+        Bench::new().file("own/bin/sh", "#!/bin/sh\necho mine\n").file("own/bin/tool", "#!/bin/sh\nls\n");
+    for name in ["sh", "tool"] {
+        let path = bench.path().join("own/bin").join(name);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:/usr/bin:/bin", bench.path().join("own/bin").display());
+    let run = |arguments: &[&str]| bench.ringfence_in(&[("PATH", path.as_str())], arguments);
+    let told = run(&["run", "-v", "sh", "-c", "echo the system's"]);
+    assert!(told.contains("mine\n") && told.contains("own/bin/sh`, confined by"), "{told}");
+    // Without `--`, the first word that is no option begins the command, and what follows is its own.
+    let told = run(&["run", "echo", "--json", "-v"]);
+    assert!(told.contains("--json -v\n"), "{told}");
+}
+
+#[test]
+fn says_what_was_in_the_way_and_what_would_grant_it() {
+    let bench = Bench::new().file("work/in.txt", "x").file("work/sub/.x", "").file("other/data.csv", "1");
+    let here = bench.path().join("work");
+    let run = |arguments: &[&str]| {
+        let output = crate::bench::command(&here).arg("run").args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let data = bench.path().join("other/data.csv").display().to_string();
+    #[rustfmt::skip]
+    let cases: [(&[&str], &str); 6] = [
+        (&["cat", "in.txt"],                                          "it ran in `/tmp`, because the current folder is not granted: `--read .`"),
+        (&["cat", "in.txt"],                                          "`--read .`"),
+        (&["--read", ".", "cat", &data],                              &format!("`--read {data}`")),
+        (&["--read", ".", "sh", "-c", "ls | wc"],                     "it may not start `wc`: `--exec wc`"),
+        (&["--read", ".", "--exec", "touch", "sh", "-c", "touch sub/new"], "`--write sub`"),
+        (&["curl", "-sS", "http://unknown.example.org/"],             "`--host unknown.example.org`"),
+    ];
+    for (arguments, wanted) in cases {
+        let (code, told) = run(arguments);
+        assert_ne!(code, Some(0), "{arguments:?}: {told}");
+        assert!(
+            told.contains("what may have been in the way") && told.contains(wanted),
+            "{arguments:?}: {told}"
+        );
+    }
+    // Nothing is said of a command that did what it should, and no flag is named for what is protected.
+    assert_eq!(run(&["--read", ".", "cat", "in.txt"]), (Some(0), String::new()));
+    std::fs::create_dir_all(here.join(".ssh")).unwrap();
+    std::fs::write(here.join(".ssh/id_ed25519"), "x").unwrap();
+    let (_, told) = run(&["--read", ".", "cat", ".ssh/id_ed25519"]);
+    assert!(told.contains("is protected (key)") && !told.contains("--read .ssh"), "{told}");
+}
+
+#[test]
+fn makes_a_folder_that_is_to_be_written() {
+    let bench = Bench::new().file("in/a", "");
+    let told = bench.ringfence(&["run", "--write", "out", "sh", "-c", "echo x > out/y"]);
+    assert!(told.contains("made the folder") && told.ends_with("exit 0"), "{told}");
+    assert_eq!(bench.read("out/y"), "x\n");
+    // Nothing is made in a folder that is not there.
+    assert!(bench.ringfence(&["run", "--write", "no/out", "true"]).ends_with("exit 3"));
+}
+
+#[test]
+fn has_no_limit_of_time_unless_one_is_set() {
+    let bench = Bench::new();
+    let plan = |arguments: &[&str]| {
+        let told = bench.ringfence(&[&["run", "--print-plan"], arguments, &["true"]].concat());
+        let plan: serde_json::Value = serde_json::from_str(told.trim_end_matches("exit 0")).unwrap();
+        plan["limits"].clone()
+    };
+    let limits = plan(&[]);
+    assert!(limits["wall"].is_null() && limits["cpu"].is_null() && limits["output"].is_null(), "{limits}");
+    let limits =
+        plan(&["--limit", "wall=1d", "--limit", "memory=unlimited", "--limit", "processes=unlimited"]);
+    assert_eq!(limits["wall"], "86400s");
+    assert!(limits["memory"].is_null() && limits["processes"].is_null(), "{limits}");
+}
+
+#[test]
+fn what_a_project_puts_in_place_of_a_file_is_neither_waited_for_nor_followed() {
+    let bench = Bench::new().file(".pyenv/shims/python3", "#!/bin/sh\n").file("w/in", "");
+    let here = bench.path().join("w");
+    let pipe = |path: &std::path::Path| {
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o777.into(), 0).unwrap();
+    };
+    let shims = bench.path().join(".pyenv/shims");
+    std::fs::set_permissions(shims.join("python3"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", shims.display());
+    let run = |arguments: &[&str]| {
+        let mut command = crate::bench::command(&here);
+        let output = command.env("PATH", &path).arg("run").args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    // A version file that is a pipe.
+    pipe(&here.join(".python-version"));
+    assert_eq!(run(&["python3", "-c", "pass"]).0, Some(0));
+    // A script that became a pipe.
+    pipe(&here.join("build"));
+    assert_eq!(run(&["--write", ".", "./build"]).0, Some(3));
+    // A folder is not made through a link, nor by a look at the plan.
+    std::fs::create_dir(bench.path().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink("../elsewhere", here.join("link")).unwrap();
+    assert_eq!(run(&["--write", "link/new", "true"]).0, Some(3));
+    assert_eq!(run(&["--print-plan", "--write", "fresh", "true"]).0, Some(3));
+    assert!(!bench.path().join("elsewhere/new").exists() && !here.join("fresh").exists());
+    // No flag is named for a link to a key.
+    std::fs::create_dir_all(bench.path().join(".ssh")).unwrap();
+    std::fs::write(bench.path().join(".ssh/id_ed25519"), "x").unwrap();
+    std::os::unix::fs::symlink("../.ssh/id_ed25519", here.join("key")).unwrap();
+    let (_, told) = run(&["--read", "in", "sh", "-c", "echo key: Permission denied >&2; exit 1"]);
+    assert!(
+        told.contains("is protected") && !told.contains("--write key") && !told.contains("--read"),
+        "{told}"
+    );
+    // What a command leaves open in a pipe does not swallow our line.
+    let (_, told) = run(&["--write", ".", "sh", "-c", "echo x > .bashrc; printf 'x\\033P' >&2"]);
+    assert!(told.lines().any(|line| line.starts_with("ringfence: the command made")), "{told:?}");
+}
+
+#[test]
+fn an_entry_of_the_policy_file_grants_what_its_flags_would() {
+    let bench = Bench::new().file("src/in.txt", "hello\n").file("other.txt", "no\n").file(
+        "ringfence.toml",
+        "[run.build]\nread = [\"${workspace}/src\"]\nwrite = [\"${workspace}/out\"]\nexec = [\"cat\"]\nenv = [\"MODE=fast\"]\nlimits = { wall = \"1h\" }\n",
+    );
+    let script = "cat src/in.txt; echo $MODE; echo made > out/x; cat other.txt";
+    insta::assert_snapshot!(bench.ringfence(&["run", "@build", "--", "sh", "-c", script]), @"
+    hello
+    fast
+    ringfence: made the folder `[W]/out`, which was not there
+    cat: other.txt: No such file or directory
+    ringfence: what may have been in the way of the command, and what would grant it:
+    ringfence:   it cannot see `[W]/other.txt`: `--read .`
+    exit 1
+    ");
+    assert_eq!(bench.read("out/x"), "made\n");
+    // Flags add to it, and without `--` it works too.
+    let told =
+        bench.ringfence(&["run", "--read", "other.txt", "--env", "MODE=slow", "@build", "sh", "-c", script]);
+    assert!(told.contains("slow") && told.contains("no\n") && told.ends_with("exit 0"), "{told}");
+    insta::assert_snapshot!(bench.ringfence(&["run", "@deploy", "--", "true"]), @"
+    error: `ringfence.toml` has no entry `[run.deploy]`; it has `@build`
+      hint: add the entry, or name one that is there
+    exit 2
+    ");
+    insta::assert_snapshot!(bench.ringfence(&["run", "@build"]), @"
+    error: no command follows `@build`
+      hint: write `ringfence run @NAME -- COMMAND`
+    exit 2
+    ");
+    let plan = bench.ringfence(&["run", "--print-plan", "@build", "--", "true"]);
+    assert!(plan.contains("\"wall\": \"3600s\"") || plan.contains("\"wall\":\"3600s\""), "{plan}");
+}
+
+#[test]
+fn a_home_of_its_own_stays() {
+    let bench = Bench::new();
+    let first = ["run", "--home", "home", "--", "sh", "-c", "echo kept > ~/.note; echo $HOME"];
+    let told = bench.ringfence(&first);
+    assert!(
+        told.contains("made the folder") && told.contains("[W]/home") && told.ends_with("exit 0"),
+        "{told}"
+    );
+    let second = ["run", "--home", "home", "--exec", "cat", "--", "sh", "-c", "cat ~/.note"];
+    assert_eq!(bench.ringfence(&second), "kept\nexit 0");
 }

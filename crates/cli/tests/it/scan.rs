@@ -18,12 +18,14 @@ fn a_list_of_tools() {
     insta::assert_snapshot!(bench.ringfence(&["scan", "tools.json"]), @"
     TOOL  VERDICT     SCORE
     add   accept      0
-    sub   quarantine  185
+    sub   quarantine  285
     sуb   flag        50
     Add   accept      0
 
+    sub: /description 11..43: says that rules do not hold [clause.void]
     sub: /description 11..43: tells the model to set earlier instructions aside [override.prior]
     sub: /description 11..43: tells the model to set the user's request aside [override.request]
+    sub: /inputSchema/properties/a/description 7..20: asks to keep something from the user [clause.untold]
     sub: /inputSchema/properties/a/description 3..20: asks to keep something from the user [secrecy.untold]
     sуb: /name 0..4: mixes letters that look alike in one word [hidden.look-alike]
     Add: passes for `add`
@@ -58,8 +60,11 @@ capabilities = { fs_reach = { read = ["${workspace}"] } }
     );
     insta::assert_snapshot!(bench.ringfence(&["scan"]), @"
     TOOL  VERDICT     SCORE
-    read  quarantine  365
+    read  quarantine  510
 
+    read: /description 44..66: demands what belongs to the user [clause.must-taken]
+    read: /description 14..66: ties another tool's use to a further call [clause.other-call]
+    read: /description 49..66: asks to read what belongs to the user [clause.read-private]
     read: /description 14..77: ties another tool's use to a further call [steer.before-call]
     read: /description 14..53: ties another tool's use to a further act [steer.before-act]
     read: /description 44..77: demands a call of another tool [steer.must-call]

@@ -55,7 +55,8 @@ fn every_example_and_every_page_fits() {
     }
     assert!(examples >= 10, "{examples}");
 
-    let tables = ["personality", "tool", "server", "gateway", "agent", "console", "container", "notify"];
+    let tables =
+        ["personality", "tool", "server", "gateway", "agent", "console", "container", "notify", "run"];
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let mut toolboxes = 0;
     for page in files("docs", "md").into_iter().chain([readme]) {

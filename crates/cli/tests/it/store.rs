@@ -172,17 +172,21 @@ fn no_tool_runs_over_a_store_that_a_tool_may_write() {
     "#);
 }
 
+/// Calls a tool that may write `out`, over a store in another folder.
+fn write_beside_store(bench: &Bench, other: &Bench) -> String {
+    let reach = r#"fs_reach = { write = ["${workspace}/out"] }"#;
+    let tool = "name = \"write_file\"\ndescription = \"x\"\nbuiltin = \"write_file\"";
+    let toolbox = format!("[personality]\n{reach}\n[[tool]]\n{tool}\ncapabilities = {{ {reach} }}\n");
+    std::fs::write(bench.path().join("ringfence.toml"), toolbox).unwrap();
+    let store = other.path().join("log.db").display().to_string();
+    bench.ringfence(&["call", "--store", &store, "write_file", r#"{"path": "out/a.txt", "content": "a"}"#])
+}
+
 #[test]
 fn a_store_that_a_tool_reaches_through_a_link_is_one_that_it_may_write() {
     let (bench, other) = (Bench::new(), Bench::new());
     std::os::unix::fs::symlink(other.path(), bench.path().join("out")).unwrap();
-    let reach = r#"fs_reach = { write = ["${workspace}/out"] }"#;
-    let tool = "name = \"write_file\"\ndescription = \"x\"\nbuiltin = \"write_file\"";
-    let toolbox = format!("[personality]\n{reach}\n[[tool]]\n{tool}\ncapabilities = {{ {reach} }}\n");
-    let bench = bench.file("ringfence.toml", toolbox);
-    let store = other.path().join("log.db").display().to_string();
-    let write = ["call", "--store", &store, "write_file", r#"{"path": "out/a.txt", "content": "a"}"#];
-    let said = bench.ringfence(&write);
+    let said = write_beside_store(&bench, &other);
     assert!(said.contains("tool `write_file` may write the store"), "{said}");
     assert!(!other.path().join("a.txt").exists());
 }
@@ -198,13 +202,7 @@ fn a_store_that_a_tool_reaches_through_a_second_mount_is_one_that_it_may_write()
     if !mounted.status().is_ok_and(|status| status.success()) {
         return;
     }
-    let reach = r#"fs_reach = { write = ["${workspace}/out"] }"#;
-    let tool = "name = \"write_file\"\ndescription = \"x\"\nbuiltin = \"write_file\"";
-    let toolbox = format!("[personality]\n{reach}\n[[tool]]\n{tool}\ncapabilities = {{ {reach} }}\n");
-    let bench = bench.file("ringfence.toml", toolbox);
-    let store = other.path().join("log.db").display().to_string();
-    let write = ["call", "--store", &store, "write_file", r#"{"path": "out/a.txt", "content": "a"}"#];
-    let said = bench.ringfence(&write);
+    let said = write_beside_store(&bench, &other);
     assert!(std::process::Command::new("umount").arg(&point).status().unwrap().success());
     assert!(said.contains("tool `write_file` may write the store"), "{said}");
     assert!(!other.path().join("a.txt").exists());

@@ -43,6 +43,11 @@ impl Continuity {
         Self { newest: opened.max_by_key(Checkpoint::size) }
     }
 
+    /// Starts from a checkpoint that was opened and kept elsewhere.
+    pub fn after(checkpoint: &Checkpoint) -> Self {
+        Self { newest: Some(checkpoint.clone()) }
+    }
+
     /// Returns how many records were signed last; none where nothing was.
     pub fn signed(&self) -> u64 {
         self.newest.as_ref().map_or(0, Checkpoint::size)

@@ -32,6 +32,13 @@ impl fmt::Display for Promise {
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Finding {
+    /// Records stand behind the last one that the tree has.
+    Added {
+        /// The first of them.
+        first: u64,
+        /// The last of them.
+        last: u64,
+    },
     /// A record does not have the hash that is stored for it.
     Edited {
         /// The record.
@@ -121,6 +128,7 @@ impl Finding {
     /// Returns the stable word.
     pub const fn word(&self) -> &'static str {
         match self {
+            Self::Added { .. } => "added",
             Self::Edited { .. } | Self::Misfiled { .. } | Self::Node { .. } => "edited",
             Self::Forked { .. } | Self::Split { .. } => "forked",
             Self::Missing { .. } => "missing",
@@ -138,9 +146,10 @@ impl Finding {
             | Self::Misfiled { index, .. }
             | Self::Reordered { index }
             | Self::Swapped { index, .. } => Some((index, index)),
-            Self::Missing { first, last } | Self::Node { first, last } | Self::Uncovered { first, last } => {
-                Some((first, last))
-            }
+            Self::Added { first, last }
+            | Self::Missing { first, last }
+            | Self::Node { first, last }
+            | Self::Uncovered { first, last } => Some((first, last)),
             Self::Forked { since: first, size, .. }
             | Self::Truncated { records: first, promised: size, .. } => Some((first, size.saturating_sub(1))),
             Self::Late { .. } | Self::Split { .. } | Self::Unsigned { .. } => None,
@@ -151,6 +160,9 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Added { first, last } => {
+                write!(f, "the records {first} to {last} are not in the stored tree")
+            }
             Self::Edited { index } => write!(f, "record {index} does not have its stored hash"),
             Self::Forked { since, size, by } => {
                 write!(f, "{by} of {size} records is over other records than these, from {since} on")

@@ -278,6 +278,14 @@ impl<'a> Verification<'a> {
         }
     }
 
+    /// Takes how many records the stored frontier has, where it was read in one state with the records: what stands behind them was
+    /// not appended by a store.
+    pub fn expect_size(&mut self, size: u64) {
+        if self.seen > size {
+            self.ledger.enter(Finding::Added { first: size, last: self.seen - 1 });
+        }
+    }
+
     /// Ends with the last record that there is.
     pub fn finish(mut self) -> Verified {
         let beyond = self.promised.last_key_value().filter(|&(&size, _)| size > self.seen);

@@ -76,7 +76,7 @@ where
         F: Fn(I, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<O, ToolError>> + Send + 'static,
     {
-        let (declaration, available, reconcile) = self.finished()?;
+        let (declaration, available, reconcile) = self.finish(Runtime::Native)?;
         Ok(Native { declaration, available, reconcile, function, types: PhantomData::<fn(I) -> O> })
     }
 
@@ -106,7 +106,11 @@ where
         })
     }
 
-    fn finished(self) -> Result<(Declaration, Option<Availability>, Option<Reconcile>), ToolBuildError> {
+    /// Returns the declaration and the functions, or every fault.
+    pub(super) fn finish(
+        self,
+        runtime: Runtime,
+    ) -> Result<(Declaration, Option<Availability>, Option<Reconcile>), ToolBuildError> {
         let Some(name) = self.name.filter(|_| self.faults.is_empty()) else {
             return Err(ToolBuildError(self.faults));
         };
@@ -122,8 +126,8 @@ where
             idempotency: self.idempotency,
             constraints: self.constraints,
             limits: self.limits,
-            assurance: None,
-            runtime: Runtime::Native,
+            assurance: self.assurance,
+            runtime,
         };
         Ok((declaration, self.available, self.reconcile))
     }
@@ -175,7 +179,7 @@ where
 }
 
 /// Reads the arguments as the tool's type; a tool that takes JSON gets a copy.
-fn typed<I: DeserializeOwned + 'static>(arguments: &Value) -> Result<I, serde_json::Error> {
+pub(super) fn typed<I: DeserializeOwned + 'static>(arguments: &Value) -> Result<I, serde_json::Error> {
     let mut copy = None::<I>;
     match (&mut copy as &mut dyn Any).downcast_mut::<Option<Value>>() {
         Some(json) => *json = Some(arguments.clone()),

@@ -7,6 +7,7 @@ use rustix::fs::{OFlags, fstat, ftruncate};
 
 use super::error::{FsError, shown};
 use super::scoped::ScopedFs;
+use super::storage::Placement;
 
 impl ScopedFs {
     /// Copies the content of a regular file to another, which is created where it is missing.
@@ -18,6 +19,16 @@ impl ScopedFs {
     pub fn copy(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<u64, FsError> {
         let from = self.asked_file(from.as_ref(), Direction::Read, "read")?;
         let to = self.asked_file(to.as_ref(), Direction::Write, "write")?;
+        if let Some(storage) = &self.storage {
+            let content = self.read_stored(storage, &from)?;
+            // Judged first, so that a file that may not be written is refused as that.
+            self.in_storage("write", &to, Direction::Write, || Ok(()))?;
+            if from == to {
+                return Err(FsError::SameFile { path: shown(&to) });
+            }
+            self.write_stored(storage, &to, &content, Placement::Whole)?;
+            return Ok(content.len() as u64);
+        }
         let (mut source, stat) = self.open_to_read(&from)?;
         let mut target = self.open_to_write(&to, OFlags::empty())?;
         let other = fstat(&target).map_err(FsError::at("write", &to))?;

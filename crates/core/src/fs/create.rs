@@ -11,6 +11,7 @@ use super::open::NAME_ONLY;
 use super::read::expect;
 use super::resolve::Tail;
 use super::scoped::ScopedFs;
+use super::storage;
 
 impl ScopedFs {
     /// Makes a directory in one that is there.
@@ -56,12 +57,19 @@ impl ScopedFs {
     }
 
     fn make_dir(&self, asked: &Path) -> Result<(), FsError> {
+        if let Some(storage) = &self.storage {
+            return self.in_storage("create", asked, Direction::Write, || storage.create_dir(asked));
+        }
         self.resolve("create", asked, Direction::Write, Tail::Entry, |spot| {
             mkdirat(spot.open_parent()?, spot.name()?, Mode::from_raw_mode(0o777))
         })
     }
 
     fn is_dir(&self, asked: &Path) -> Result<(), FsError> {
+        if let Some(storage) = &self.storage {
+            let found = self.stored(storage, "create", asked, Direction::Write)?;
+            return storage::expect(&found, FileKind::Directory, asked);
+        }
         let stat = self.resolve("create", asked, Direction::Write, Tail::Follow, |spot| {
             fstat(spot.open(NAME_ONLY, Mode::empty())?)
         })?;

@@ -5,17 +5,17 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::unix::ffi::OsStringExt;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use ringfence_policy::Direction;
-use rustix::fs::{Mode, OFlags, Stat, fstat, ftruncate, readlinkat};
+use rustix::fs::{Mode, OFlags, Stat, fstat, ftruncate};
 use rustix::io::Errno;
 
 use super::error::FsError;
 use super::list::SCAN;
 use super::metadata::FileKind;
-use super::open::{NAME_ONLY, step};
+use super::open::{NAME_ONLY, link_target, step};
 use super::read::wrong_kind;
 use super::resolve::{Spot, Tail};
 use super::scoped::ScopedFs;
@@ -158,11 +158,12 @@ impl ScopedFs {
     pub fn read_link(&self, path: impl AsRef<Path>) -> Result<OsString, FsError> {
         let asked = self.asked(path.as_ref(), Direction::Read)?;
         self.resolve("read", &asked, Direction::Read, Tail::Entry, |spot| {
-            let link = step(rustix::fd::AsFd::as_fd(&spot.open_parent()?), spot.name()?.as_ref())?;
+            let (dir, name) = (spot.open_parent()?, Path::new(spot.name()?));
+            let link = step(dir.as_fd(), name)?;
             if FileKind::of_stat(&fstat(&link)?) != FileKind::Symlink {
                 return Err(Errno::INVAL);
             }
-            Ok(OsString::from_vec(readlinkat(&link, "", Vec::new())?.into_bytes()))
+            link_target(dir.as_fd(), name, &link)
         })
     }
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use ringfence_policy::{Direction, FsGrant, PathPattern};
 
 use super::open::Opener;
+use super::storage::FileStorage;
 
 /// The backend of every [`ScopedFs`](super::ScopedFs): cheap to clone, shared by all calls.
 #[derive(Clone, Debug)]
@@ -19,6 +20,7 @@ pub struct HostFiles(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     opener: Opener,
+    storage: Option<Arc<dyn FileStorage>>,
     pins: RwLock<HashMap<PathBuf, PathBuf>>,
 }
 
@@ -35,7 +37,12 @@ impl HostFiles {
     }
 
     fn with(opener: Opener) -> Self {
-        Self(Arc::new(Inner { opener, pins: RwLock::default() }))
+        Self(Arc::new(Inner { opener, storage: None, pins: RwLock::default() }))
+    }
+
+    /// Keeps the files elsewhere than on this machine.
+    pub fn in_storage(storage: Arc<dyn FileStorage>) -> Self {
+        Self(Arc::new(Inner { opener: Opener::Walk, storage: Some(storage), pins: RwLock::default() }))
     }
 
     /// Resolves the roots of a grant and keeps them there. Call it when the tool is registered.
@@ -59,6 +66,10 @@ impl HostFiles {
 
     /// Returns where a root is; resolves it now when it was not pinned before.
     pub(super) fn pinned(&self, root: &Path) -> PathBuf {
+        // A storage has no links.
+        if self.0.storage.is_some() {
+            return root.to_path_buf();
+        }
         let pins = self.0.pins.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = pins.get(root) {
             return place.clone();
@@ -67,6 +78,10 @@ impl HostFiles {
         let place = resolve(root);
         let mut pins = self.0.pins.write().unwrap_or_else(PoisonError::into_inner);
         pins.entry(root.to_path_buf()).or_insert(place).clone()
+    }
+
+    pub(super) fn storage(&self) -> Option<&Arc<dyn FileStorage>> {
+        self.0.storage.as_ref()
     }
 
     pub(super) fn opener(&self) -> Opener {

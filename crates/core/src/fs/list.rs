@@ -26,6 +26,13 @@ pub struct DirEntry {
     pub kind: FileKind,
 }
 
+impl DirEntry {
+    /// Makes an entry, for a [`FileStorage`](super::FileStorage).
+    pub fn new(name: impl Into<OsString>, kind: FileKind) -> Self {
+        Self { name: name.into(), kind }
+    }
+}
+
 /// Reads a directory.
 pub(super) const SCAN: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NONBLOCK);
 
@@ -37,6 +44,9 @@ impl ScopedFs {
     /// The path is not granted for reading, is not there, or is not a directory.
     pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<DirEntry>, FsError> {
         let asked = self.asked(path.as_ref(), Direction::Read)?;
+        if let Some(storage) = &self.storage {
+            return self.list_stored(storage, &asked);
+        }
         let listed = self.resolve("list", &asked, Direction::Read, Tail::Follow, |spot| {
             match spot.open(SCAN, Mode::empty()) {
                 Err(Errno::NOTDIR) => {

@@ -65,6 +65,13 @@ pub struct Metadata {
     pub readonly: bool,
 }
 
+impl Metadata {
+    /// Says what is kept of a file in a [`FileStorage`](super::FileStorage).
+    pub const fn new(kind: FileKind, len: u64) -> Self {
+        Self { kind, len, modified: None, readonly: false }
+    }
+}
+
 impl ScopedFs {
     /// Returns what the file is; links are followed within the grant.
     ///
@@ -73,6 +80,9 @@ impl ScopedFs {
     /// The path is not granted for reading, or is not there.
     pub fn metadata(&self, path: impl AsRef<Path>) -> Result<Metadata, FsError> {
         let asked = self.asked(path.as_ref(), Direction::Read)?;
+        if let Some(storage) = &self.storage {
+            return self.stored(storage, "inspect", &asked, Direction::Read);
+        }
         let stat = self.resolve("inspect", &asked, Direction::Read, Tail::Follow, |spot| {
             fstat(spot.open(NAME_ONLY, Mode::empty())?)
         })?;
@@ -95,11 +105,14 @@ impl ScopedFs {
     /// The path is not granted for reading, or a link on the way leads out of the grant.
     pub fn exists(&self, path: impl AsRef<Path>) -> Result<bool, FsError> {
         let asked = self.asked(path.as_ref(), Direction::Read)?;
-        let open = self.resolve("look for", &asked, Direction::Read, Tail::Follow, |spot| {
-            spot.open(NAME_ONLY, Mode::empty())
-        });
+        let open = match &self.storage {
+            Some(storage) => self.stored(storage, "look for", &asked, Direction::Read).map(drop),
+            None => self.resolve("look for", &asked, Direction::Read, Tail::Follow, |spot| {
+                spot.open(NAME_ONLY, Mode::empty()).map(drop)
+            }),
+        };
         match open {
-            Ok(_) => Ok(true),
+            Ok(()) => Ok(true),
             Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(error),
         }

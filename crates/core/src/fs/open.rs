@@ -1,35 +1,33 @@
 //! The only way a file is opened: below a directory handle, following no symbolic link.
 
+#[cfg(target_os = "linux")]
+#[path = "open/linux.rs"]
+mod os;
+#[cfg(not(target_os = "linux"))]
+#[path = "open/portable.rs"]
+mod os;
+
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
+
+pub(super) use os::{NAME_ONLY, STAND, hard_links, link_target};
 
 /// How a path below a handle is opened.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Opener {
-    /// By `openat2`, in one system call.
+    /// By `openat2`, in one system call. On Linux only.
     Kernel,
-    /// Component by component, for kernels before 5.6 and filters that hide `openat2`.
+    /// Component by component, for kernels before 5.6, filters that hide `openat2`, and other systems.
     Walk,
 }
-
-/// A handle that names a file and does nothing else.
-pub(super) const NAME_ONLY: OFlags = OFlags::PATH;
-/// A handle on a directory to stand on.
-pub(super) const STAND: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
-
-const RESOLVE: ResolveFlags =
-    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
-
-/// How often the kernel may say that the tree changed under its feet.
-const ATTEMPTS: usize = 64;
 
 impl Opener {
     /// Tries `openat2` once.
     pub(super) fn probe() -> Self {
-        match openat2(CWD, ".", STAND | OFlags::CLOEXEC, Mode::empty(), RESOLVE) {
+        match os::open_beneath(CWD, Path::new("."), STAND | OFlags::CLOEXEC, Mode::empty()) {
             Ok(_) => Self::Kernel,
             Err(_) => Self::Walk,
         }
@@ -53,15 +51,7 @@ impl Opener {
             return openat(dir, ".", flags, mode);
         }
         match self {
-            Self::Kernel => {
-                for _ in 0..ATTEMPTS {
-                    match openat2(dir, rest, flags, mode, RESOLVE) {
-                        Err(Errno::AGAIN | Errno::INTR) => {}
-                        done => return done,
-                    }
-                }
-                Err(Errno::AGAIN)
-            }
+            Self::Kernel => os::open_beneath(dir, rest, flags, mode),
             Self::Walk => walk(dir, rest, flags, mode),
         }
     }
@@ -79,7 +69,7 @@ fn walk(dir: BorrowedFd<'_>, rest: &Path, flags: OFlags, mode: Mode) -> Result<O
         }
     }
     let at = at.as_ref().map_or(dir, AsFd::as_fd);
-    if !flags.contains(OFlags::PATH) {
+    if !flags.contains(NAME_ONLY) {
         return openat(at, name, flags | OFlags::NOFOLLOW, mode)
             .map_err(|errno| link_or(at, name.as_ref(), errno));
     }
@@ -94,7 +84,7 @@ fn walk(dir: BorrowedFd<'_>, rest: &Path, flags: OFlags, mode: Mode) -> Result<O
 
 /// Opens one component by name only; a symbolic link is returned as itself.
 pub(super) fn step(dir: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd, Errno> {
-    openat(dir, name, NAME_ONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+    openat(dir, name, os::STEP | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// `O_DIRECTORY` hides a link behind `ENOTDIR`; the caller wants to know.

@@ -38,6 +38,9 @@ impl ScopedFs {
     }
 
     fn content(&self, asked: &Path) -> Result<Vec<u8>, FsError> {
+        if let Some(storage) = &self.storage {
+            return self.read_stored(storage, asked);
+        }
         let (file, stat) = self.open_to_read(asked)?;
         self.fits(&stat, asked)?;
         let mut bytes = Vec::with_capacity(usize::try_from(stat.st_size).unwrap_or_default());
@@ -70,10 +73,7 @@ impl ScopedFs {
 
     /// Checks the size of a file against the read limit.
     pub(super) fn fits(&self, stat: &Stat, asked: &Path) -> Result<(), FsError> {
-        if u64::try_from(stat.st_size).unwrap_or_default() > self.read_limit {
-            return Err(FsError::TooLarge { path: shown(asked), limit: self.read_limit });
-        }
-        Ok(())
+        self.fits_limit(u64::try_from(stat.st_size).unwrap_or_default(), asked)
     }
 }
 

@@ -7,6 +7,7 @@
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 
 use ringfence_policy::Direction;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, statat, unlinkat};
@@ -17,6 +18,7 @@ use super::list::{SCAN, entries};
 use super::metadata::FileKind;
 use super::resolve::Tail;
 use super::scoped::ScopedFs;
+use super::storage::{self, FileStorage};
 
 /// How deep a tree is walked; each level holds a directory open.
 const MAX_DEPTH: usize = 128;
@@ -58,6 +60,12 @@ impl ScopedFs {
 
     fn remove_entry(&self, path: &Path, fits: impl Fn(FileKind) -> Result<(), Errno>) -> Result<(), FsError> {
         let asked = self.asked(path, Direction::Write)?;
+        if let Some(storage) = &self.storage {
+            let found = self.stored(storage, "remove", &asked, Direction::Write)?;
+            self.keep_roots(&asked, &asked)?;
+            fits(found.kind).map_err(FsError::at("remove", &asked))?;
+            return self.in_storage("remove", &asked, Direction::Write, || storage.remove(&asked));
+        }
         let mut refused = Ok(());
         self.resolve("remove", &asked, Direction::Write, Tail::Entry, |spot| {
             refused = self.keep_roots(&spot.path, &asked);
@@ -81,6 +89,13 @@ impl ScopedFs {
     /// As for [`ScopedFs::remove`], or the path is not a directory, or something below it is not granted.
     pub fn remove_all(&self, path: impl AsRef<Path>) -> Result<(), FsError> {
         let asked = self.asked(path.as_ref(), Direction::Write)?;
+        if let Some(storage) = &self.storage {
+            let found = self.stored(storage, "remove", &asked, Direction::Write)?;
+            self.keep_roots(&asked, &asked)?;
+            storage::expect(&found, FileKind::Directory, &asked)?;
+            self.remove_stored(storage, &asked, &asked, 0, Act::Judge)?;
+            return self.remove_stored(storage, &asked, &asked, 0, Act::Remove);
+        }
         let (dir, name, real) = self.resolve("remove", &asked, Direction::Write, Tail::Entry, |spot| {
             Ok((spot.open_parent()?, spot.name()?.to_owned(), spot.path.clone()))
         })?;
@@ -93,6 +108,34 @@ impl ScopedFs {
         }
         tree.walk(dir.as_fd(), &name, &real, 0, Act::Judge)?;
         tree.walk(dir.as_fd(), &name, &real, 0, Act::Remove)
+    }
+
+    /// Visits a stored directory, deepest first.
+    fn remove_stored(
+        &self,
+        storage: &Arc<dyn FileStorage>,
+        path: &Path,
+        asked: &Path,
+        depth: usize,
+        act: Act,
+    ) -> Result<(), FsError> {
+        if depth >= MAX_DEPTH {
+            return Err(FsError::Depth { path: shown(asked), limit: MAX_DEPTH });
+        }
+        let failed = |error| FsError::io("remove", asked, error);
+        for entry in storage.list(path).map_err(failed)? {
+            let path = path.join(&entry.name);
+            self.admit(&path, Direction::Write, asked)?;
+            match (entry.kind, act) {
+                (FileKind::Directory, _) => self.remove_stored(storage, &path, asked, depth + 1, act)?,
+                (_, Act::Judge) => {}
+                (_, Act::Remove) => storage.remove(&path).map_err(failed)?,
+            }
+        }
+        match act {
+            Act::Judge => Ok(()),
+            Act::Remove => storage.remove(path).map_err(failed),
+        }
     }
 
     /// Refuses to take away a granted root, or a directory that holds one.

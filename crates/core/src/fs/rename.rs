@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ringfence_policy::Direction;
 use rustix::fs::{AtFlags, RenameFlags, renameat_with, statat};
@@ -11,6 +12,7 @@ use super::error::FsError;
 use super::metadata::FileKind;
 use super::resolve::Tail;
 use super::scoped::ScopedFs;
+use super::storage::FileStorage;
 
 /// What happens to something that already has the new name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -37,25 +39,53 @@ impl ScopedFs {
     ) -> Result<(), FsError> {
         let from = self.asked(from.as_ref(), Direction::Write)?;
         let to = self.asked(to.as_ref(), Direction::Write)?;
+        if let Some(storage) = &self.storage {
+            return self.rename_stored(storage, &from, &to, existing);
+        }
         let source = self.entry(&from)?;
         let target = self.entry(&to)?;
         let stat = statat(&source.dir, &source.name, AtFlags::SYMLINK_NOFOLLOW)
             .map_err(FsError::at("rename", &from))?;
-        let kind = FileKind::of_stat(&stat);
-        if kind == FileKind::Directory {
-            self.admit_tree(&source.path, &from)?;
-            self.admit_tree(&target.path, &to)?;
-        }
-        if self.exposes(&source.path, &target.path, kind) {
-            let hint = "renaming would make readable what the grant does not let the tool read";
-            return Err(Direction::Write.refusal(&from).hint(hint).into());
-        }
+        self.admit_rename([&source.path, &from], [&target.path, &to], FileKind::of_stat(&stat))?;
         let flags = match existing {
             Existing::Keep => RenameFlags::NOREPLACE,
             Existing::Replace => RenameFlags::empty(),
         };
         renameat_with(&source.dir, &source.name, &target.dir, &target.name, flags)
             .map_err(FsError::at("rename", &from))
+    }
+
+    fn rename_stored(
+        &self,
+        storage: &Arc<dyn FileStorage>,
+        from: &Path,
+        to: &Path,
+        existing: Existing,
+    ) -> Result<(), FsError> {
+        let found = self.stored(storage, "rename", from, Direction::Write)?;
+        self.keep_roots(from, from)?;
+        self.keep_roots(to, to)?;
+        self.in_storage("rename", to, Direction::Write, || Ok(()))?;
+        self.admit_rename([from, from], [to, to], found.kind)?;
+        self.in_storage("rename", from, Direction::Write, || storage.rename(from, to, existing))
+    }
+
+    /// Judges a rename; of each end the path as judged, and as asked.
+    fn admit_rename(
+        &self,
+        [source, from]: [&Path; 2],
+        [target, to]: [&Path; 2],
+        kind: FileKind,
+    ) -> Result<(), FsError> {
+        if kind == FileKind::Directory {
+            self.admit_tree(source, from)?;
+            self.admit_tree(target, to)?;
+        }
+        if self.exposes(source, target, kind) {
+            let hint = "renaming would make readable what the grant does not let the tool read";
+            return Err(Direction::Write.refusal(from).hint(hint).into());
+        }
+        Ok(())
     }
 
     fn entry(&self, asked: &Path) -> Result<Entry, FsError> {

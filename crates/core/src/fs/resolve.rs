@@ -1,17 +1,16 @@
 //! From an asked path to a handle: judge, open without links, and on a link splice its target in and judge again.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use ringfence_policy::{Direction, normalise};
-use rustix::fs::{FileType, Mode, OFlags, fstat, readlinkat};
+use rustix::fs::{FileType, Mode, OFlags, fstat};
 use rustix::io::Errno;
 
 use super::error::{FsError, shown};
-use super::open::{Opener, STAND, step};
+use super::open::{Opener, STAND, link_target, step};
 use super::scoped::ScopedFs;
 
 /// How many links are followed before giving up, as the kernel does.
@@ -73,7 +72,7 @@ impl Spot {
             let next = step(dir, name.as_ref())?;
             path.push(name);
             if FileType::from_raw_mode(fstat(&next)?.st_mode) == FileType::Symlink {
-                let target = OsString::from_vec(readlinkat(&next, "", Vec::new())?.into_bytes());
+                let target = link_target(dir, name.as_ref(), &next)?;
                 return Ok(Some((path, target.into(), rest.to_path_buf())));
             }
             at = Some(next);
@@ -106,6 +105,11 @@ impl ScopedFs {
         mut attempt: impl FnMut(&Spot) -> Result<T, Errno>,
     ) -> Result<T, FsError> {
         let failed = FsError::at(verb, asked);
+        if self.storage.is_some() {
+            // Judged first, so that the answer tells nothing of what is outside.
+            self.admit(asked, direction, asked)?;
+            return Err(FsError::io(verb, asked, std::io::ErrorKind::Unsupported));
+        }
         let mut path = asked.to_path_buf();
         for _ in 0..=MAX_LINKS {
             path = self.placed(path);

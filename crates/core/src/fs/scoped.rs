@@ -13,6 +13,7 @@ use super::error::FsError;
 use super::host::{HostFiles, roots};
 use super::open::Opener;
 use super::resolve::Anchor;
+use super::storage::FileStorage;
 use crate::touch::Touches;
 
 /// How much a read returns at most, unless told otherwise.
@@ -27,6 +28,8 @@ pub struct ScopedFs {
     pub(super) grant: FsGrant,
     pub(super) opener: Opener,
     pub(super) read_limit: u64,
+    /// Where the files are kept, where that is not this machine.
+    pub(super) storage: Option<Arc<dyn FileStorage>>,
     /// The roots as they resolve, longest first.
     pub(super) roots: Vec<PathBuf>,
     /// The roots whose name goes through a link, and where they are; longest name first.
@@ -66,6 +69,7 @@ impl ScopedFs {
             grant,
             opener: backend.opener(),
             read_limit: READ_LIMIT,
+            storage: backend.storage().cloned(),
             roots,
             renamed,
             cwd,

@@ -10,10 +10,11 @@ use rustix::fs::{Mode, OFlags, Stat, fstat, ftruncate};
 use rustix::io::Errno;
 
 use super::error::{FsError, shown};
-use super::open::NAME_ONLY;
+use super::open::{NAME_ONLY, hard_links};
 use super::read::regular;
 use super::resolve::{Spot, Tail};
 use super::scoped::ScopedFs;
+use super::storage::Placement;
 
 const WRITE: OFlags = OFlags::WRONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 const NEW: OFlags = WRITE.union(OFlags::CREATE).union(OFlags::EXCL);
@@ -38,6 +39,9 @@ impl ScopedFs {
     /// hard links.
     pub fn write(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> Result<(), FsError> {
         let asked = self.asked_file(path.as_ref(), Direction::Write, "write")?;
+        if let Some(storage) = &self.storage {
+            return self.write_stored(storage, &asked, content.as_ref(), Placement::Whole);
+        }
         let mut file = self.open_to_write(&asked, OFlags::empty())?;
         ftruncate(&file, 0).map_err(FsError::at("write", &asked))?;
         file.write_all(content.as_ref()).map_err(|error| FsError::io("write", &asked, error))
@@ -50,6 +54,9 @@ impl ScopedFs {
     /// As for [`ScopedFs::write`].
     pub fn append(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> Result<(), FsError> {
         let asked = self.asked_file(path.as_ref(), Direction::Write, "write")?;
+        if let Some(storage) = &self.storage {
+            return self.write_stored(storage, &asked, content.as_ref(), Placement::End);
+        }
         let mut file = self.open_to_write(&asked, OFlags::APPEND)?;
         file.write_all(content.as_ref()).map_err(|error| FsError::io("write", &asked, error))
     }
@@ -95,7 +102,7 @@ fn writable(stat: &Stat) -> bool {
 /// Checks that a file may be written in place.
 pub(super) fn check_writable(stat: &Stat, asked: &Path) -> Result<(), FsError> {
     regular(stat, asked)?;
-    let links = stat.st_nlink;
+    let links = hard_links(stat);
     if links > 1 {
         return Err(FsError::HardLinked { path: shown(asked), links });
     }

@@ -12,7 +12,6 @@ use std::sync::atomic::AtomicU64;
 use ringfence_egress::Scope;
 use ringfence_policy::{Grant, Limits, NetworkGrant};
 use ringfence_sandbox::{Access, Ending, Part, Plan, Spec, Streams};
-use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::oneshot;
 
 use super::{SandboxLauncher, gated, refused};
@@ -88,7 +87,10 @@ impl SandboxLauncher {
         let failed = |error: std::io::Error| {
             ToolError::new(format!("the program cannot be started: {error}")).not_executed()
         };
-        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed(errno.into()));
+        let pipe = || -> Result<(OwnedFd, OwnedFd), ToolError> {
+            let (end, other) = std::io::pipe().map_err(failed)?;
+            Ok((end.into(), other.into()))
+        };
         let (their_input, input) = pipe()?;
         let (output, their_output) = pipe()?;
         let (held, leash) = pipe()?;

@@ -79,11 +79,12 @@ impl Desk<'_> {
     ) -> Result<Admission, Refusal> {
         let (registered, fit) = self.permitted(call, registered)?;
         let declaration = registered.declaration();
-        let durable = self.parts.runs.as_ref().map(|store| DurableRun::new(store, self.run));
+        let durable = self.durable_run();
         if let Some(durable) = &durable {
-            durable.load(self.run, &declaration.name, &declaration.constraints).await?;
+            durable.load(self.run, &declaration.name, &declaration.constraints, &self.policy.forced).await?;
         }
-        let reservation = self.run.reserve(&declaration.name, &declaration.constraints)?;
+        let reservation =
+            self.run.reserve(&declaration.name, &declaration.constraints, &self.policy.forced)?;
 
         if let Some(output) = self.judge(call, registered, fit, arguments, stages).await? {
             return Ok(Admission::Replayed(output));
@@ -125,7 +126,10 @@ impl Desk<'_> {
             stages.enter(Stage::Claim);
         }
         let started = match &durable {
-            Some(durable) => Some(durable.start(&declaration.name, &declaration.constraints).await?),
+            Some(durable) => {
+                let forced = &self.policy.forced;
+                Some(durable.start(&declaration.name, &declaration.constraints, forced).await?)
+            }
             None => None,
         };
         let claimed = self.claim(call, registered, fit, arguments).await;
@@ -149,6 +153,12 @@ impl Desk<'_> {
             keep: kept_for(registered.class, self.parts.keep_keys),
         };
         Ok(Admission::Admitted { call: admitted, reservation, key })
+    }
+
+    /// Returns the counters of the run in a store, where there is one and a tool needs them.
+    pub(super) fn durable_run(&self) -> Option<DurableRun<'_>> {
+        let store = self.parts.runs.as_ref().filter(|_| self.policy.counts_runs)?;
+        Some(DurableRun::new(store, self.run))
     }
 
     /// Decides what does not depend on the arguments: the tool is there, in the toolset, not in quarantine, and may be asked

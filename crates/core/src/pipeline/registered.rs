@@ -1,6 +1,6 @@
 //! Stage one: a tool whose schemas compile and whose definition has a digest.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ringfence_policy::{
     Capabilities, Code, Decision, Declaration, Gap, Grant, Limits, Personality, Refusal, SafetyClass,
@@ -33,7 +33,8 @@ pub struct Registered {
     pub(super) digest: Arc<str>,
     /// The description as a model may see it.
     pub(super) description: Arc<str>,
-    scan: Scan,
+    /// What the scan says, once somebody has asked: whoever has judged the definition has scanned it already.
+    scan: OnceLock<Scan>,
     quarantine: Option<Quarantine>,
 }
 
@@ -57,7 +58,7 @@ impl Registered {
         let declaration = registered.tool.declaration();
         registered.quarantine = in_force
             .quarantine(&declaration.name)
-            .or_else(|| quarantine(declaration, &registered.digest, &registered.scan, pins));
+            .or_else(|| quarantine(declaration, &registered.digest, registered.scan(), pins));
         Ok(registered)
     }
 
@@ -91,7 +92,7 @@ impl Registered {
         match (input, output, digest) {
             (Some(input), Some(output), Ok(digest)) => {
                 let class = declaration.class();
-                let scan = scan_declaration(declaration);
+                let scan = OnceLock::new();
                 let description = ringfence_text::visible_description(&declaration.description);
                 let description = cleaned_text(description.into_owned()).into();
                 Ok(Self { scan, quarantine, input, output, class, digest: digest.into(), description, tool })
@@ -110,8 +111,8 @@ impl Registered {
     }
 
     /// Returns what the scan of the definition said.
-    pub const fn scan(&self) -> &Scan {
-        &self.scan
+    pub fn scan(&self) -> &Scan {
+        self.scan.get_or_init(|| scan_declaration(self.tool.declaration()))
     }
 
     /// Returns the description as a model may see it: cut to its maximum, and clean.

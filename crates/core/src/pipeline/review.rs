@@ -45,7 +45,7 @@ impl Desk<'_> {
         let (registered, fit) = self.permitted(call, registered)?;
         let declaration = registered.declaration();
         // Given back at once: nothing runs.
-        drop(self.run.reserve(&declaration.name, &declaration.constraints)?);
+        drop(self.run.reserve(&declaration.name, &declaration.constraints, &self.policy.forced)?);
         let arguments = call.arguments();
         self.fitting(registered, fit, &arguments)?;
         if fit.decision == Decision::Forbid {

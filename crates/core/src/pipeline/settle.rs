@@ -14,7 +14,6 @@ use super::registered::{Fit, Registered};
 use super::stage::{Stage, Stages};
 use crate::call::{Call, Report};
 use crate::context::Context;
-use crate::durable_run::DurableRun;
 use crate::event::{Event, Record, Trail};
 use crate::fail_point;
 use crate::late::LateUses;
@@ -103,8 +102,8 @@ impl Open<'_> {
                 }
                 fail_point::hit("settled");
                 if outcome.is_done() {
-                    if let (Some(store), Some((registered, _))) = (&self.desk.parts.runs, self.registered) {
-                        let durable = DurableRun::new(store, self.desk.run);
+                    if let (Some(durable), Some((registered, _))) = (self.desk.durable_run(), self.registered)
+                    {
                         durable.complete(&registered.declaration().name).await;
                     }
                     reservation.complete();

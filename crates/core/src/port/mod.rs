@@ -24,4 +24,4 @@ pub use idempotency::{
 };
 pub use launcher::{Confinement, Launch, Launcher, ProcessOutput};
 pub use secret::{Secret, SecretError, SecretSource};
-pub use store::{MemoryStore, Store, StoreError};
+pub use store::{MemoryStore, Store, StoreError, StoreFactory};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt, ready};
-use ringfence_policy::Refusal;
+use ringfence_policy::{Refusal, ToolName};
 
 use super::clock::{Clock, SystemClock};
 
@@ -88,6 +88,38 @@ pub trait Store: Send + Sync {
 
     /// Drops a whole namespace, as when a session ends.
     fn clear<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+}
+
+/// Opens the store of a tool: once for each tool and run, when the tool first asks for it.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use ringfence::policy::ToolName;
+/// use ringfence::{Backends, MemoryStore, Store};
+///
+/// let backends = Backends::none().store_factory(|_tool: &ToolName, _namespace: &str| {
+///     Ok(Arc::new(MemoryStore::default()) as Arc<dyn Store>)
+/// });
+/// ```
+pub trait StoreFactory: Send + Sync {
+    /// Returns the store of a tool. `namespace` is the scope that the tool's declaration chose, such as `tool:search` or
+    /// `session:1`; the handle passes it to every operation, so a shared store is as good as one of its own.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be opened: the tool's use of it is refused `NOT_AVAILABLE`, and the next use asks again.
+    fn open_store(&self, tool: &ToolName, namespace: &str) -> Result<Arc<dyn Store>, StoreError>;
+}
+
+impl<F> StoreFactory for F
+where
+    F: Fn(&ToolName, &str) -> Result<Arc<dyn Store>, StoreError> + Send + Sync,
+{
+    fn open_store(&self, tool: &ToolName, namespace: &str) -> Result<Arc<dyn Store>, StoreError> {
+        self(tool, namespace)
+    }
 }
 
 /// A store that forgets everything when the process ends.

@@ -77,7 +77,7 @@ impl RegistryBuilder {
 
     /// Counts runs in this store, by their names, so that `maxInvocations` and `onlyAfter` hold in every process that
     /// continues a run. Without it a run is counted by its [`Run`](crate::Run) alone. A name that is used again is the
-    /// same run.
+    /// same run, until [`Registry::end_run`]. Where no tool has such a constraint, nothing is written.
     pub fn runs(mut self, store: Arc<dyn Store>) -> Self {
         self.runs = Some(store);
         self

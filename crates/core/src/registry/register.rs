@@ -34,6 +34,19 @@ fn listed(gaps: &[Gap]) -> String {
     gaps.iter().map(|gap| format!("{}: {}", gap.capability, gap.message)).collect::<Vec<_>>().join("; ")
 }
 
+/// Returns the gap of a tool that must be the same call of a run as one that is registered.
+fn forced_alike(policy: &Policy, declaration: &Declaration) -> Option<Gap> {
+    let step = declaration.constraints.force_at_step?;
+    let other = policy.entries.values().map(|entry| entry.registered.declaration());
+    let other = other.into_iter().find(|other| other.constraints.force_at_step == Some(step))?;
+    Some(Gap {
+        tool: declaration.name.clone(),
+        capability: "constraints".into(),
+        message: format!("`forceAtStep` names the call of a run that must be `{}`", other.name),
+        fix: "give one of them another step".into(),
+    })
+}
+
 /// A tool that somebody else has judged.
 pub struct Incoming {
     /// The tool.
@@ -92,14 +105,12 @@ impl Registry {
             if !gaps.is_empty() && (self.parts.refuses_gaps || is_faulty()) {
                 return Err(RegistrationError::Gaps(gaps));
             }
+            if let Some(gap) = forced_alike(policy, registered.declaration()) {
+                return Err(RegistrationError::Gaps(vec![gap]));
+            }
             let mut entries = policy.entries.clone();
             entries.insert(name.clone(), Entry { registered: Arc::clone(&registered), fit: Arc::new(fit) });
-            let next = Policy {
-                personality: Arc::clone(&policy.personality),
-                personality_id: policy.personality_id.clone(),
-                digest: Arc::clone(&policy.digest),
-                entries,
-            };
+            let next = policy.with_entries(entries);
             Ok((next, gaps))
         })
     }
@@ -144,12 +155,7 @@ impl Registry {
                     likenesses.insert(likeness, name.clone());
                 }
             }
-            let next = Policy {
-                personality: Arc::clone(&policy.personality),
-                personality_id: policy.personality_id.clone(),
-                digest: Arc::clone(&policy.digest),
-                entries,
-            };
+            let next = policy.with_entries(entries);
             Ok::<_, std::convert::Infallible>((next, refused))
         });
         match replaced {

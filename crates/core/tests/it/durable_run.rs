@@ -119,3 +119,25 @@ async fn a_run_that_cannot_be_counted_does_not_run() {
     assert_eq!(call(&stage, "r", "second", json!({})).await, "NOT_AVAILABLE");
     assert_eq!(ran.load(Ordering::SeqCst), 0);
 }
+
+#[tokio::test]
+async fn a_run_that_was_ended_begins_anew() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let ran = Arc::default();
+    let stage = process(&store, &ran);
+    for (tool, expected) in [("first", ""), ("second", ""), ("second", ""), ("second", "CONSTRAINT_VIOLATED")]
+    {
+        assert_eq!(call(&stage, "r", tool, json!({})).await, expected);
+    }
+    assert!(!store.list("run:r", "").await.unwrap().is_empty());
+    stage.registry.end_run(&Run::new("r", "session")).await.unwrap();
+    assert_eq!(store.list("run:r", "").await.unwrap(), [""; 0]);
+    assert_eq!(call(&process(&store, &ran), "r", "second", json!({})).await, "CONSTRAINT_VIOLATED");
+}
+
+#[tokio::test]
+async fn where_no_tool_is_constrained_nothing_is_written() {
+    let stage = Stage::of(Registry::builder().runs(Arc::new(Gone))).with(crate::it::stage::echo());
+    assert_eq!(call(&stage, "r", "echo", json!("a")).await, "");
+    stage.registry.end_run(&Run::new("r", "session")).await.unwrap();
+}

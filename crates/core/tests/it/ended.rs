@@ -6,7 +6,8 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, FutureExt};
 use ringfence::policy::{Code, StorageScope};
 use ringfence::{
-    Backends, Context, Launch, Launcher, MemoryStore, ProcessOutput, Registry, SpawnOptions, ToolError, tool,
+    Backends, Capabilities, Context, Launch, Launcher, MemoryStore, Personality, ProcessOutput, Registry,
+    SpawnOptions, ToolError, tool,
 };
 use serde_json::{Value, json};
 
@@ -16,21 +17,31 @@ use crate::it::wait::wait_until;
 /// What a tool has put aside for later.
 type Kept = Arc<Mutex<Option<Context>>>;
 
+/// Declares a surface of each kind.
+fn every_surface(root: &str) -> Capabilities {
+    serde_json::from_value(json!({
+        "network": {"allowedHosts": ["one.acme.io"]},
+        "secrets": ["API_KEY"],
+        "storage": {"scope": "session"},
+        "fs_reach": {"read": [root], "write": [root]},
+        "process": {"allowedBinaries": ["git"]},
+        "environment": ["LANG"],
+    }))
+    .unwrap()
+}
+
+fn ceiling(root: &str) -> Personality {
+    personality(json!({
+        "network": {"allow": ["one.acme.io"]},
+        "fs_reach": {"read": [root], "write": [root]},
+    }))
+}
+
 /// A tool that declares everything and keeps its context.
 fn keeper(root: &str, kept: &Kept) -> impl ringfence::Tool + use<> {
     let kept = Arc::clone(kept);
     tool("keeper")
-        .capabilities(
-            serde_json::from_value(json!({
-                "network": {"allowedHosts": ["one.acme.io"]},
-                "secrets": ["API_KEY"],
-                "storage": {"scope": "session"},
-                "fs_reach": {"read": [root], "write": [root]},
-                "process": {"allowedBinaries": ["git"]},
-                "environment": ["LANG"],
-            }))
-            .unwrap(),
-        )
+        .capabilities(every_surface(root))
         .input_schema(json!(true))
         .output_schema(json!(true))
         .run(move |_: Value, context| {
@@ -42,11 +53,7 @@ fn keeper(root: &str, kept: &Kept) -> impl ringfence::Tool + use<> {
 
 fn stage(root: &str, backends: Backends) -> (Stage, Kept) {
     let kept = Kept::default();
-    let ceiling = personality(json!({
-        "network": {"allow": ["one.acme.io"]},
-        "fs_reach": {"read": [root], "write": [root]},
-    }));
-    let stage = Stage::of(Registry::builder().personality(ceiling).backends(backends));
+    let stage = Stage::of(Registry::builder().personality(ceiling(root)).backends(backends));
     (stage.with(keeper(root, &kept)), kept)
 }
 
@@ -86,42 +93,29 @@ async fn handles_that_were_kept_are_refused_and_recorded() {
     std::fs::write(root.join("there.txt"), "there").unwrap();
     let handles = Arc::new(Mutex::new(None));
     let kept = Arc::clone(&handles);
-    let ceiling =
-        json!({"network": {"allow": ["one.acme.io"]}, "fs_reach": {"read": [&root], "write": [&root]}});
-    let stage =
-        Stage::of(Registry::builder().personality(personality(ceiling)).backends(backends(&Arc::default())))
-            .with(
-                tool("keeper")
-                    .capabilities(
-                        serde_json::from_value(json!({
-                            "network": {"allowedHosts": ["one.acme.io"]},
-                            "secrets": ["API_KEY"],
-                            "storage": {"scope": "session"},
-                            "fs_reach": {"read": [&root], "write": [&root]},
-                            "process": {"allowedBinaries": ["git"]},
-                            "environment": ["LANG"],
-                        }))
-                        .unwrap(),
-                    )
-                    .input_schema(json!(true))
-                    .output_schema(json!(true))
-                    .run(move |_: Value, context| {
-                        let kept = Arc::clone(&kept);
-                        async move {
-                            let all = (
-                                context.fs()?,
-                                context.fetch()?,
-                                context.process()?,
-                                context.secrets()?,
-                                context.store()?,
-                                context.environment()?,
-                            );
-                            *kept.lock().unwrap() = Some(all);
-                            Ok(json!("done"))
-                        }
-                    })
-                    .unwrap(),
-            );
+    let ceiling = ceiling(root.to_str().unwrap());
+    let stage = Stage::of(Registry::builder().personality(ceiling).backends(backends(&Arc::default()))).with(
+        tool("keeper")
+            .capabilities(every_surface(root.to_str().unwrap()))
+            .input_schema(json!(true))
+            .output_schema(json!(true))
+            .run(move |_: Value, context| {
+                let kept = Arc::clone(&kept);
+                async move {
+                    let all = (
+                        context.fs()?,
+                        context.fetch()?,
+                        context.process()?,
+                        context.secrets()?,
+                        context.store()?,
+                        context.environment()?,
+                    );
+                    *kept.lock().unwrap() = Some(all);
+                    Ok(json!("done"))
+                }
+            })
+            .unwrap(),
+    );
     assert!(stage.call("keeper", json!({})).await.outcome.is_done());
     let (fs, fetch, process, secrets, store, environment) = handles.lock().unwrap().take().unwrap();
 

@@ -5,4 +5,5 @@ mod den;
 mod handle;
 mod opened;
 mod race;
+mod stored;
 mod table;

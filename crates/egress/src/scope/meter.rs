@@ -47,7 +47,10 @@ impl Meter {
         Self {
             connections: u64::from(limits.connections.unwrap_or(DEFAULT_CONNECTIONS)),
             open: AtomicU64::new(0),
-            requests: limits.requests_per_minute.map(|most| Bucket::new(most, "requests_per_minute")),
+            requests: limits
+                .enforced()
+                .requests_per_minute
+                .map(|most| Bucket::new(most, "requests_per_minute")),
             names: Bucket::new(limits.names_per_minute.unwrap_or(NAMES_PER_MINUTE), "names_per_minute"),
             sent: Budget::new(limits.sent, "sent"),
             received: Budget::new(limits.received, "received"),

@@ -1,4 +1,5 @@
-//! Chains that start with `ringfence::tool("name")` and end with `.run(function)`.
+//! Chains that start with `ringfence::tool("name")` or `process_tool("name")` and end with a function: `.run(function)`, or
+//! `.arguments("program", function)`. One that ends with `.command([…])` has no code.
 
 use std::str::FromStr;
 
@@ -24,6 +25,8 @@ const SILENT: &[&str] = &[
     "risk",
     "max_invocations",
     "only_after",
+    "force_at_step",
+    "assurance",
     "forbidden_to_models",
     "idempotency",
     "business_key",
@@ -48,15 +51,13 @@ impl Finder<'_> {
             for (number, function) in one.functions.iter().enumerate() {
                 for mention in function.body.blocks.iter().flat_map(|block| &block.mentions) {
                     let Mention::Method { receiver, name, arguments, spot } = mention else { continue };
-                    if matches!(name.as_str(), "run" | "run_blocking") {
-                        tools.extend(self.chain(
-                            (unit, number),
-                            &function.body,
-                            receiver,
-                            arguments,
-                            *spot,
-                        )?);
-                    }
+                    // A function that makes the arguments of a program comes after the program.
+                    let code = match name.as_str() {
+                        "run" | "run_blocking" => arguments.first(),
+                        "arguments" if arguments.len() == 2 => arguments.get(1),
+                        _ => continue,
+                    };
+                    tools.extend(self.chain((unit, number), &function.body, receiver, code, *spot)?);
                 }
             }
         }
@@ -68,7 +69,7 @@ impl Finder<'_> {
         id: Id,
         body: &Body,
         receiver: &Value,
-        arguments: &[Argument],
+        code: Option<&Argument>,
         spot: Spot,
     ) -> Result<Option<FoundTool>, ToolError> {
         let (root, steps) = walked(body, receiver);
@@ -113,12 +114,11 @@ impl Finder<'_> {
                 }
             }
         }
-        let entry =
-            arguments.first().and_then(|argument| self.entry(id, body, argument)).unwrap_or_else(|| {
-                // What runs is made by an expression: everything the maker does is counted.
-                incomplete.get_or_insert_with(|| place.clone());
-                Entry::Function(self.function_name(id))
-            });
+        let entry = code.and_then(|argument| self.entry(id, body, argument)).unwrap_or_else(|| {
+            // What runs is made by an expression: everything the maker does is counted.
+            incomplete.get_or_insert_with(|| place.clone());
+            Entry::Function(self.function_name(id))
+        });
         let package = self.package_id(id.0);
         Ok(Some(FoundTool {
             name,
@@ -135,7 +135,9 @@ impl Finder<'_> {
     fn means(&self, id: Id, route: &crate::source::model::Route) -> bool {
         let Some(function) = self.kinds.function(id) else { return false };
         let meaning = self.world.resolve(id.0, function.module, route);
-        meaning.iter().any(|(found, rest)| *rest == 0 && self.is_of_ringfence(found, "tool"))
+        meaning.iter().any(|(found, rest)| {
+            *rest == 0 && ["tool", "process_tool"].iter().any(|name| self.is_of_ringfence(found, name))
+        })
     }
 
     fn is_builder(&self, id: Id, body: &Body, receiver: &Value) -> bool {

@@ -9,6 +9,7 @@ pub(crate) const FENCE: &str = r#"
     mod builder {
         pub struct ToolBuilder<I, O>(I, O);
         pub fn tool(name: &str) -> ToolBuilder<(), ()> { loop {} }
+        pub fn process_tool(name: &str) -> ToolBuilder<(), ()> { loop {} }
         impl<I, O> ToolBuilder<I, O> {
             pub fn description(self, text: &str) -> Self { self }
             pub fn network<'a>(self, hosts: impl IntoIterator<Item = &'a str>) -> Self { self }
@@ -28,7 +29,7 @@ pub(crate) const FENCE: &str = r#"
         impl ScopedFetch { pub async fn get(&self, url: &str) -> Result<String, ()> { loop {} } }
     }
     pub trait Tool { fn declaration(&self); fn call(&self, context: Context); fn reconcile(&self) {} }
-    pub use builder::{tool, ToolBuilder};
+    pub use builder::{process_tool, tool, ToolBuilder};
     pub use context::{Context, ScopedFs, ScopedFetch};
 "#;
 
@@ -67,11 +68,13 @@ fn reads_what_a_chain_declares() {
         (r#"tool("t").something_new().run(g)"#,                                      "{}", true),
         (r#"tool(NAME).run(g)"#,                                                     "{}", true),
         (r#"base().run(g)"#,                                                         "{}", true),
+        (r#"process_tool("t").read(["/srv"]).arguments("rg", g)"#,                   r#"{"fs_reach":{"read":["/srv"]}}"#, false),
+        (r#"tool("t").force_at_step(2).assurance(policy::Assurance::Probed).run(g)"#, "{}", false),
         (r#"tool("t").run(make())"#,                                                 "{}", true),
     ];
     for (chain, wanted, incomplete) in cases {
         let text = format!(
-            "use ringfence::{{tool, policy}}; pub fn g() {{}} fn base() -> ringfence::ToolBuilder<(), ()> {{ loop {{}} }}\npub fn f() {{ {chain}; }}"
+            "use ringfence::{{process_tool, tool, policy}}; pub fn g() {{}} fn base() -> ringfence::ToolBuilder<(), ()> {{ loop {{}} }}\npub fn f() {{ {chain}; }}"
         );
         let tools = found(&text);
         assert_eq!(tools.len(), 1, "{chain}");
@@ -96,6 +99,8 @@ fn finds_chains_under_other_names_and_nothing_else() {
         (r#"fn f() { ringfence::tool("t").run(|a, b| 1); }"#,                            1),
         (r#"mod m { pub use ringfence::*; } use m::tool; fn f() { tool("t").run(|a, b| 1); }"#, 1),
         (r#"fn tool(n: &str) -> Job { Job } struct Job; impl Job { fn run<F>(self, f: F) {} } fn f() { tool("t").run(|a, b| 1); }"#, 0),
+        (r#"fn f() { ringfence::process_tool("t").arguments("rg", |a| Ok(a)); }"#,       1),
+        (r#"fn f() { ringfence::process_tool("t").command(["rg", "{p}"]); }"#,           0),
         (r#"fn f() { std::thread::Builder::new().run(|| 1); }"#,                         0),
     ];
     for (text, wanted) in cases {

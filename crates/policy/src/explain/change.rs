@@ -41,7 +41,7 @@ pub(super) const fn text(code: ChangeCode) -> Text {
             ACCEPT,
             "accepting lets the values of those secrets be read, and sent wherever the tool may send",
         ),
-        C::ToolSocketsWidened => {
+        C::ToolSocketsWidened | C::PersonalitySocketsWidened => {
             (ACCEPT, "accepting lets its process talk to programs whose sockets lie below granted paths")
         }
         C::ToolClientWidened => {
@@ -115,6 +115,7 @@ pub(super) const fn text(code: ChangeCode) -> Text {
         | C::PersonalityLimitsNarrowed
         | C::PersonalityNetworkNarrowed
         | C::PersonalitySecretsNarrowed
+        | C::PersonalitySocketsNarrowed
         | C::PersonalityToolsNarrowed
         | C::AgentRemoved
         | C::AgentScopeNarrowed

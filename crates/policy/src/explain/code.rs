@@ -47,7 +47,7 @@ pub(super) const fn text(code: Code) -> Text {
             "nothing: a graver class asks more people",
         ),
         Code::ConstraintViolated => (
-            "the tool's `constraints`: `maxInvocations`, `onlyAfter` or `forbidden`, counted in one run",
+            "the tool's `constraints`: `maxInvocations`, `onlyAfter`, `forceAtStep` or `forbidden`, counted in one run",
             "call the tool that must come first, or start a new run; else raise or drop the constraint in the tool's entry",
             "any model under this toolbox may then call the tool more often, earlier, or at all",
         ),

@@ -24,7 +24,7 @@ pub(super) static ADDRESS: Word =
     word("an address and a port", r"^(\[[0-9A-Fa-f:.%]+\]|[0-9.]+):[0-9]{1,5}$");
 pub(super) static BINARY: Word = word("a program", r"^(\*|[^\s*-][^\s*]*)$");
 pub(super) static DIGEST: Word = word("the digest of a token", "^sha256:[0-9a-f]{64}$");
-pub(super) static DURATION: Word = word("a duration", "^0*[1-9][0-9]*(ms|s|m|h)$");
+pub(super) static DURATION: Word = word("a duration", "^0*[1-9][0-9]*(ms|s|m|h|d)$");
 pub(super) static FILE: Word = text("a file");
 pub(super) static HOST: Word = word("a host", r"^(\*(:[0-9]{1,5})?|(\*\.)?[^\s*/?#@]+)$");
 pub(super) static HOST_NAME: Word = word("a host name", r"^[^\s*/?#@]+$");
@@ -37,6 +37,7 @@ pub(super) static SERVER_NAME: Word = word("a server's name", "^[a-z0-9](_?[a-z0
 pub(super) static SIZE: Word = word("a size", "^[0-9]+[KMG]?$");
 pub(super) static TEXT: Word = text("a text");
 pub(super) static TOOL_NAME: Word = word("a tool's name", "^[A-Za-z0-9_.-]{1,128}$");
+pub(super) static UNLIMITED: Word = word("`unlimited`", "^unlimited$");
 pub(super) static URL: Word = text("a URL");
 pub(super) static VARIABLE: Word = word("a variable's name", r"^[^\s*=]+$");
 pub(super) static VARIABLE_KEY: Word = word("a variable's name", r"^[^\s=]+$");

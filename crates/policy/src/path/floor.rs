@@ -130,6 +130,13 @@ impl Floor {
 }
 
 impl Floor {
+    /// Tells whether a path is of a file of ours that decides what was agreed to or spent, or of the folder for stores: without it,
+    /// nothing was.
+    pub fn decides(path: &Path) -> bool {
+        const NAMES: [&str; 4] = [".ringfence", "ringfence.db", "ringfence.lock.json", "ringfence.pins.json"];
+        path.file_name().is_some_and(|name| NAMES.iter().any(|own| Self::is_same_name(name, own)))
+    }
+
     /// Tells whether a line of the floor could end with this name. Below a folder that is not on the floor nothing else is on it,
     /// so that whoever walks through many files need not ask about each.
     pub fn may_end_with(name: &OsStr) -> bool {

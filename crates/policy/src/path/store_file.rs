@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 /// What is appended to the name of a store for each file that belongs to it; nothing for the store itself.
 ///
-/// Beside them each process that has the store open has a file of its own, whose name ends in [`LIVE_SUFFIX`].
-pub const STORE_SUFFIXES: [&str; 7] = ["", "-wal", "-shm", "-journal", ".lock", ".mark", ".mark.new"];
-/// The end of the name of a file that tells that a process has the store open. Before it comes `-` and a number of 32 digits.
+/// The last is a folder, in which each process that has the store open has a file of its own.
+pub const STORE_SUFFIXES: [&str; 8] =
+    ["", "-wal", "-shm", "-journal", ".lock", ".mark", ".mark.new", LIVE_SUFFIX];
+/// The end of the name of that folder, and of the files that older versions made beside the store. Before it comes `-` and a number of
+/// 32 digits.
 pub const LIVE_SUFFIX: &str = ".live";
 /// Those of [`STORE_SUFFIXES`] that a process outside may remove and make again.
 const CHANGING: [&str; 4] = ["-wal", "-shm", "-journal", ".mark.new"];
@@ -33,7 +35,7 @@ impl StoreFile {
             let stem = name.strip_suffix(suffix.as_bytes())?;
             Some((stem, CHANGING.contains(suffix)))
         });
-        let (stem, may_change) = beside.chain(live(name).map(|stem| (stem, true))).next()?;
+        let (stem, may_change) = live(name).map(|stem| (stem, true)).into_iter().chain(beside).next()?;
         let store = path.with_file_name(OsStr::from_bytes(stem));
         (!stem.is_empty()).then_some(Self { store, may_change })
     }
@@ -79,9 +81,11 @@ mod tests {
             ("/w/x.db.mark.new", Some(("/w/x.db",     true))),
             ("/w/x.db.lock",     Some(("/w/x.db",     false))),
             (live.as_str(),      Some(("/w/x.db",     true))),
+            ("/w/x.db.live",     Some(("/w/x.db",     false))),
+            ("/w/x.db-journal",  Some(("/w/x.db",     true))),
             ("/w/x.db",          None),
             ("/w/-wal",          None),
-            ("/w/x.db-7.live",   None),
+            ("/w/x.db-7.live",   Some(("/w/x.db-7",   false))),
             ("/",                None),
         ];
         for (file, expected) in cases {

@@ -40,6 +40,7 @@ impl Check<'_> {
         self.globs(&grant);
         self.directory(&grant);
         self.variables(&grant);
+        self.sockets(personality);
         self.registry();
         self.message();
         for (name, tool) in &self.server.tools {
@@ -101,6 +102,16 @@ impl Check<'_> {
         let fault = if name.is_empty() { Some("is empty") } else { Variable::fault(name) };
         if let Some(fault) = fault {
             self.push(field, format!("the variable name `{}` {fault}", name.escape_debug()), "rename it");
+        }
+    }
+
+    fn sockets(&mut self, personality: &Personality) {
+        if self.server.unix_sockets && personality.unix_sockets == Some(false) {
+            self.push(
+                "unix_sockets",
+                "opens Unix sockets, which the personality does not permit",
+                "set the personality's `unix_sockets` to true, or drop it here",
+            );
         }
     }
 

@@ -180,6 +180,7 @@ fn a_bad_entry_is_told_with_its_place() {
         (server("capabilities = { network = { allow = [\"a.example\"] } }"), "server s capabilities.network: host `a.example` is not covered"),
         (server("max_message = \"1K\""),                              "server s max_message: a message cannot be limited to 1K"),
         (server("max_message = \"2G\""),                              "server s max_message: a message cannot be limited to 2G"),
+        ("[personality]\nunix_sockets = false\n[[server]]\nname = \"s\"\nunix_sockets = true".to_owned(), "server s unix_sockets: opens Unix sockets, which the personality does not permit"),
         (server("registry = []"),                                     "server s registry: an empty list"),
         (server("registry = [\"*.example\"]"),                        "server s registry: the install step may reach single hosts only"),
         ("[personality]\nnetwork = { allow = [\"a.example\"] }\n[[server]]\nname = \"s\"\ncapabilities = { network = { allow = [\"a.example\"] } }\n[server.tool.x]\nclass = \"write\"".to_owned(), "server s tool.x.class: CLASS_UNDERSTATED"),
@@ -211,6 +212,10 @@ fn a_bad_entry_is_told_with_its_place() {
             found.iter().any(|fault| fault.starts_with(message)),
             "{text}\nwanted {message}\nfound {found:?}"
         );
+    }
+    for permitted in ["", "unix_sockets = true\n"] {
+        let text = format!("[personality]\n{permitted}[[server]]\nname = \"s\"\nunix_sockets = true");
+        assert_eq!(faults(&text), Vec::<String>::new(), "{text}");
     }
     for scope in [
         "servers = [\"git\"]\ntools = [\"git__status\"]",

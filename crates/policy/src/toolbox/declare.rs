@@ -60,6 +60,35 @@ impl Entry {
         }
     }
 
+    /// Returns what can be read of a tool that is not whole.
+    pub(super) fn incomplete(&self, variables: &Variables) -> Option<Declaration> {
+        // What a component declares is in the component.
+        if self.runtime == Some(Kind::Wasm) {
+            return None;
+        }
+        let schema = |schema: &Schema| match schema {
+            Schema::Inline(value) => value.clone(),
+            Schema::Absent | Schema::File(_) => Value::Null,
+        };
+        let command = self.command.as_ref().filter(|_| self.runtime.is_none() && self.builtin.is_none());
+        let command = command.and_then(|command| self.expanded(command, Some(variables)).ok());
+        Some(Declaration {
+            name: self.name.clone(),
+            title: None,
+            description: String::new(),
+            input: schema(&self.input),
+            output: schema(&self.output),
+            capabilities: self.capabilities.as_ref().and_then(|declared| declared.expand(variables).ok()),
+            class: self.class,
+            risk: self.risk,
+            idempotency: self.idempotency.clone(),
+            constraints: self.constraints.clone(),
+            limits: self.limits,
+            assurance: self.assurance,
+            runtime: command.map_or(Runtime::Native, Runtime::Command),
+        })
+    }
+
     fn of_this_machine(
         &self,
         variables: Option<&Variables>,

@@ -82,18 +82,7 @@ impl Plan {
         if self.terminal {
             parts.insert(Part::Terminal);
         }
-        let limits = &self.limits;
-        let limited = [
-            (LimitName::Cpu, limits.cpu.is_some()),
-            (LimitName::FileSize, limits.file_size.is_some()),
-            (LimitName::Memory, limits.memory.is_some()),
-            (LimitName::OpenFiles, limits.open_files.is_some()),
-            (LimitName::Output, limits.output.is_some()),
-            (LimitName::Processes, limits.processes.is_some()),
-            (LimitName::Scratch, limits.scratch.is_some()),
-            (LimitName::Wall, limits.wall.is_some()),
-        ];
-        parts.extend(limited.into_iter().filter(|(_, is_set)| *is_set).map(|(limit, _)| Part::Limit(limit)));
+        parts.extend(LimitName::ALL.into_iter().filter(|name| self.is_limited(*name)).map(Part::Limit));
         parts
     }
 }

@@ -1,4 +1,4 @@
-//! firejail, with our inner stage inside; only for who asks for it.
+//! firejail, with our inner stage inside: the last choice.
 
 use std::path::PathBuf;
 

@@ -14,6 +14,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use super::Tier;
 use super::replacement::{Pins, Replacements};
 use crate::error::SandboxError;
+use crate::host::Kind;
 use crate::inner::{Inner, Root};
 use crate::linux::account::{Looking, Spent};
 use crate::linux::budget::{Counting, Watching, divide, exceeded, holds_start};
@@ -22,7 +23,7 @@ use crate::linux::ends::Ends;
 use crate::linux::launch::{Launcher, Started};
 use crate::linux::op::Op;
 use crate::linux::prepare::execution;
-use crate::linux::supervise::{Bounds, Process, watch};
+use crate::linux::supervise::{Bounds, Outside, Process, watch};
 use crate::plan::Plan;
 use crate::quarantine::quarantine;
 use crate::report::{Ending, Report, Usage};
@@ -50,6 +51,7 @@ impl Helper<'_> {
         streams: Streams<'_>,
         arguments: &Arguments<'_>,
     ) -> Result<Report, SandboxError> {
+        refuse_own_links(self.name, plan)?;
         let user = rustix::process::geteuid().as_raw();
         let mut cgroups = Cgroups::for_user(user, &plan.limits);
         let counting = if user == 0 { Counting::Nobody } else { self.counting };
@@ -101,7 +103,8 @@ impl Helper<'_> {
         drop(others);
         let ours = ends.into_ours();
         let replacements = watch_for.begin(started.pidfd())?;
-        let bounds = Bounds::of(plan, begun, (streams.leash, streams.gauge), &limits);
+        let outside = Outside { leash: streams.leash, signals: streams.signals, gauge: streams.gauge };
+        let bounds = Bounds::of(plan, begun, outside, &limits);
         let mut process = Helped { started, cgroups, _lives: lives };
         let watched = watch(&mut process, ours, streams.observer, &bounds).map_err(failed)?;
         let replaced = replacements.end();
@@ -128,6 +131,19 @@ impl Helper<'_> {
             left: replaced.into_iter().chain(aftermath.left).collect(),
             assurance: Assurance::Claimed,
         })
+    }
+}
+
+/// Refuses a plan with a writable link on the way to a file of ours: a helper follows links, and cannot keep one in its place.
+fn refuse_own_links(name: &str, plan: &Plan) -> Result<(), SandboxError> {
+    match plan.pins.iter().find(|pin| pin.is_ours && pin.kind == Kind::Link) {
+        Some(pin) => Err(SandboxError::Inexpressible {
+            what: format!(
+                "with `{name}`: keeping the link `{}`, which leads to a file of ringfence; name that file without it",
+                pin.path.display()
+            ),
+        }),
+        None => Ok(()),
     }
 }
 
@@ -186,6 +202,10 @@ impl Process for Helped {
             peak_memory: peak.unwrap_or(used.ru_maxrss.unsigned_abs() * 1024),
         };
         (Ending::from_wait(status), usage)
+    }
+
+    fn pid(&self) -> i32 {
+        self.started.pid()
     }
 
     fn spent(&mut self, _: Looking) -> Option<Spent> {

@@ -25,7 +25,7 @@ use crate::linux::op::Op;
 use crate::linux::prepare::{User, base_steps, closing_steps, command_steps, plan_steps};
 use crate::linux::record::recording;
 use crate::linux::refusal::Refusals;
-use crate::linux::supervise::{Bounds, Process, watch};
+use crate::linux::supervise::{Bounds, Outside, Process, watch};
 use crate::plan::{Entry, Network, Plan, base};
 use crate::quarantine::quarantine;
 use crate::report::{Ending, Report, Usage};
@@ -146,7 +146,8 @@ impl Backend for Native {
         let ours = ends.into_ours();
         let replacements = watch_for.begin(started.pidfd())?;
 
-        let bounds = Bounds::of(plan, begun, (streams.leash, streams.gauge), &limits);
+        let outside = Outside { leash: streams.leash, signals: streams.signals, gauge: streams.gauge };
+        let bounds = Bounds::of(plan, begun, outside, &limits);
         let mut process = Confined {
             started,
             cgroups,
@@ -269,6 +270,10 @@ impl Process for Confined {
 
     fn has_started(&self) -> bool {
         self.started.is_sealed()
+    }
+
+    fn pid(&self) -> i32 {
+        self.started.pid()
     }
 
     fn spent(&mut self, looking: Looking) -> Option<Spent> {

@@ -1,12 +1,12 @@
 //! Which folders git takes for repositories, and which names in them decide what git runs.
 
 use std::ffi::OsStr;
-use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use ringfence_policy::Floor;
+
+use crate::file::read_small;
 
 /// A folder, as git sees it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -116,22 +116,6 @@ fn is_inside<'a>(mut names: impl Iterator<Item = &'a OsStr>) -> bool {
 
 /// The most that a file with one path in it takes.
 const MAX_POINTER: u64 = 16 << 10;
-
-/// Reads a file that a path stands in. Nothing where it is not a file, or too large.
-pub(crate) fn read_small(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
-    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() {
-        return Err(std::io::Error::other("it is not a file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        return Err(std::io::Error::other(format!("it is larger than {most} bytes")));
-    }
-    Ok(bytes)
-}
 
 /// Returns the folder that a `.git` file names, as git reads it.
 pub(crate) fn git_file_target(file: &Path) -> Option<PathBuf> {

@@ -6,9 +6,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::config::{Setting, parse};
-use super::folder::{common_folder, git_file_target, is_repository_at, read_small};
+use super::folder::{common_folder, git_file_target, is_repository_at};
 use super::setting::{Names, names, words};
 use crate::error::SandboxError;
+use crate::file::read_small;
 use crate::host::Kind;
 
 /// A path that a configuration names, whether or not something is there.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::config::parse;
-use super::folder::read_small;
+use crate::file::read_small;
 
 /// The most a list of commits takes.
 const MAX_LIST: u64 = 4 << 20;

@@ -16,8 +16,8 @@ pub(crate) use companion::Companion;
 pub(crate) use companion::Role;
 pub(crate) use judge::Judge;
 pub(crate) use mounts::Mounts;
-pub(crate) use path::find;
 pub use path::{Found, Identity, Kind};
+pub(crate) use path::{find, waypoints};
 pub use platform::Platform;
 pub use program::{Program, SearchPath};
 pub use protected::Aliases;
@@ -26,7 +26,7 @@ pub(crate) use protected::is_exchanged;
 #[cfg(test)]
 pub(crate) use protected::survey;
 pub(crate) use protected::{
-    AliasSurvey, HardLinks, LinkedFolder, Pin, Sensitive, Survey, Treatment, find_pins, find_shared, gather,
-    search, seen, survey_inside, survey_with_names,
+    AliasSurvey, HardLinks, LinkedFolder, Pin, Sensitive, Survey, Treatment, find_own_pins, find_pins,
+    find_shared, gather, search, seen, survey_inside, survey_with_names,
 };
 pub(crate) use system::{is_system, is_system_link};

@@ -52,34 +52,11 @@ const MAX_LINKS: usize = 40;
 ///
 /// Something on the way is missing, is not a directory, or may not be looked at; or the links go in circles.
 pub(crate) fn find(path: &Path) -> io::Result<Found> {
-    let mut real = PathBuf::from("/");
-    let mut links = Vec::new();
-    let mut pending: VecDeque<OsString> = VecDeque::new();
-    let mut metadata;
-    push_front(&mut pending, path);
-    while let Some(name) = pending.pop_front() {
-        if name == ".." {
-            real.pop();
-            continue;
-        }
-        let next = real.join(&name);
-        metadata = std::fs::symlink_metadata(&next)?;
-        if metadata.is_symlink() {
-            if links.len() == MAX_LINKS {
-                return Err(io::Error::from_raw_os_error(40));
-            }
-            let target = std::fs::read_link(&next)?;
-            if target.is_absolute() {
-                real = PathBuf::from("/");
-            }
-            push_front(&mut pending, &target);
-            links.push((next, target));
-        } else {
-            real = next;
-        }
-    }
+    let mut way = Way::default();
+    way.follow(path)?;
+    let Way { real, links, .. } = way;
     // `..` and links leave the metadata of what they came from.
-    metadata = std::fs::symlink_metadata(&real)?;
+    let metadata = std::fs::symlink_metadata(&real)?;
     let kind = match &metadata {
         directory if directory.is_dir() => Kind::Directory,
         file if file.is_file() => Kind::File,
@@ -87,6 +64,57 @@ pub(crate) fn find(path: &Path) -> io::Result<Found> {
         _ => Kind::Other,
     };
     Ok(Found { real, kind, identity: Identity { device: metadata.dev(), inode: metadata.ino() }, links })
+}
+
+/// Returns what decides where an absolute path leads beside the folders around what it leads to: each link on the way, and each folder
+/// that `..` leaves again. Of a path that ends early, what comes before that.
+pub(crate) fn waypoints(path: &Path) -> Vec<(PathBuf, Kind)> {
+    let mut way = Way::default();
+    // Where it ends is nothing that decides.
+    let _ended = way.follow(path);
+    let links = way.links.into_iter().map(|(link, _)| (link, Kind::Link));
+    links.chain(way.left.into_iter().map(|folder| (folder, Kind::Directory))).collect()
+}
+
+/// How a path is followed.
+#[derive(Debug, Default)]
+struct Way {
+    /// The folder that it has come to, without any link.
+    real: PathBuf,
+    /// The links so far: where each is and what it says.
+    links: Vec<(PathBuf, PathBuf)>,
+    /// The folders that `..` has left.
+    left: Vec<PathBuf>,
+}
+
+impl Way {
+    fn follow(&mut self, path: &Path) -> io::Result<()> {
+        self.real = PathBuf::from("/");
+        let mut pending: VecDeque<OsString> = VecDeque::new();
+        push_front(&mut pending, path);
+        while let Some(name) = pending.pop_front() {
+            if name == ".." {
+                self.left.push(self.real.clone());
+                self.real.pop();
+                continue;
+            }
+            let next = self.real.join(&name);
+            if !std::fs::symlink_metadata(&next)?.is_symlink() {
+                self.real = next;
+                continue;
+            }
+            if self.links.len() == MAX_LINKS {
+                return Err(io::Error::from_raw_os_error(40));
+            }
+            let target = std::fs::read_link(&next)?;
+            if target.is_absolute() {
+                self.real = PathBuf::from("/");
+            }
+            push_front(&mut pending, &target);
+            self.links.push((next, target));
+        }
+        Ok(())
+    }
 }
 
 /// Opens a plain file that is no link. What became a pipe meanwhile is not waited for.
@@ -141,5 +169,29 @@ mod tests {
         assert_eq!(find(&root.join("nothing")).unwrap_err().kind(), io::ErrorKind::NotFound);
         assert_eq!(find(&root.join("loop")).unwrap_err().raw_os_error(), Some(40));
         assert_eq!(find(Path::new("/")).unwrap().kind, Kind::Directory);
+    }
+
+    #[test]
+    fn tells_what_decides_where_a_path_leads() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(folder.path()).unwrap();
+        std::fs::create_dir_all(root.join("real/deep")).unwrap();
+        symlink("real", root.join("short")).unwrap();
+        symlink("short/deep", root.join("long")).unwrap();
+        symlink("nowhere", root.join("broken")).unwrap();
+        #[rustfmt::skip]
+        let cases: [(&str, &[(&str, Kind)]); 6] = [
+            ("real/deep",           &[]),
+            ("long/none",           &[("long", Kind::Link), ("short", Kind::Link)]),
+            ("real/deep/../none",   &[("real/deep", Kind::Directory)]),
+            ("long/../../short/x",  &[("long", Kind::Link), ("short", Kind::Link), ("short", Kind::Link),
+                                      ("real/deep", Kind::Directory), ("real", Kind::Directory)]),
+            ("broken/x",            &[("broken", Kind::Link)]),
+            ("none/../long",        &[]),
+        ];
+        for (path, expected) in cases {
+            let expected: Vec<_> = expected.iter().map(|(path, kind)| (root.join(path), *kind)).collect();
+            assert_eq!(waypoints(&root.join(path)), expected, "{path}");
+        }
     }
 }

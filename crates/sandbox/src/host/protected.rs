@@ -21,7 +21,7 @@ pub use alias::Aliases;
 pub(crate) use hard_link::{HardLinks, LinkedFolder, find_shared};
 #[cfg(target_os = "linux")]
 pub(crate) use pin::is_exchanged;
-pub(crate) use pin::{Pin, find_pins};
+pub(crate) use pin::{Pin, find_own_pins, find_pins};
 use walk::Walk;
 
 /// A file or folder on the floor.

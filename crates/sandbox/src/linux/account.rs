@@ -3,7 +3,7 @@
 //! Limits of the kernel without a control group hold for each process alone. A tree is held to its limits by looking.
 //!
 //! INVARIANT: what is read of every process at every look waits for no lock that the process itself can hold. What may wait is read by
-//! another thread, for a bounded time, and whatever has not answered then counts as if it shared nothing.
+//! another thread, for a bounded time, and private memory of whatever has not answered then counts in full.
 
 mod beside;
 mod closely;
@@ -56,15 +56,38 @@ pub(crate) struct Tree {
     beside: Beside,
     closely: Closely,
     doubts: u32,
-    /// How often in a row it was not known whose the shared memory is.
-    unknown: u32,
+    uncertainty: Uncertainty,
 }
 
 /// A process that is about to execute a program shows the memory of its parent as its own, for a moment. What is too much only because
 /// of that is looked at so often before it is believed.
 const DOUBTS: u32 = 3;
-/// How often a process may be gone before it says whether it shares memory, until all that the machine has more counts as the tree's.
-const UNKNOWN: u32 = 3;
+
+/// For how long it is not known whose the shared memory is.
+#[derive(Debug, Default)]
+struct Uncertainty {
+    /// Looks in a row.
+    looks: u32,
+    /// How much more the machine had at the first of them, in bytes.
+    shared: u64,
+}
+
+impl Uncertainty {
+    /// How many looks in a row may end without an answer: a process was gone, or did not get to say whether it shares memory. After that
+    /// all that the machine has more counts as the tree's, or a chain of short processes could hand it on for ever.
+    const LOOKS: u32 = 16;
+    /// By which part of the limit the machine's shared memory may grow meanwhile.
+    const GROWTH: u64 = 4;
+
+    /// Tells whether one more look may be waited for.
+    fn may_go_on(&mut self, shared: u64, limit: u64) -> bool {
+        if self.looks == 0 {
+            self.shared = shared;
+        }
+        self.looks += 1;
+        self.looks <= Self::LOOKS && shared.saturating_sub(self.shared) <= limit / Self::GROWTH
+    }
+}
 
 impl Tree {
     /// Looks through process 1 of a sandbox, as soon as that has a root of its own. The machine is as it was before the command ran.
@@ -82,7 +105,7 @@ impl Tree {
             beside: Beside::new(before, open("tmp")),
             closely: Closely::default(),
             doubts: 0,
-            unknown: 0,
+            uncertainty: Uncertainty::default(),
         })
     }
 
@@ -124,13 +147,15 @@ impl Tree {
         if total <= limit && total + beside.shared > limit {
             match self.closely.shares_memory(&self.proc, accounts) {
                 Some(false) if missed == 0 => {
-                    self.unknown = 0;
+                    self.uncertainty = Uncertainty::default();
                     self.beside.forget_shared();
                 }
-                // A chain of short processes could hand it on for ever.
-                None | Some(false) if self.unknown < UNKNOWN => self.unknown += 1,
+                // It is looked at again at once, as what has reached its limit is.
+                None | Some(false) if self.uncertainty.may_go_on(beside.shared, limit) => return limit,
                 None | Some(_) => total += beside.shared,
             }
+        } else {
+            self.uncertainty = Uncertainty::default();
         }
         if total <= limit {
             self.doubts = 0;
@@ -179,13 +204,24 @@ mod tests {
             beside: Beside::new(Machine::now(), None),
             closely: Closely::default(),
             doubts: 0,
-            unknown: 0,
+            uncertainty: Uncertainty::default(),
         }
     }
 
     /// Nobody has numbers like these.
     fn many(account: Account) -> HashMap<u32, Account> {
         (0..100).map(|number| (u32::MAX - number, account)).collect()
+    }
+
+    #[test]
+    fn shared_memory_of_nobody_knows_whom_is_waited_for_but_not_long_and_not_while_it_grows() {
+        let limit = 1 << 30;
+        let mut uncertainty = Uncertainty::default();
+        assert!((0..Uncertainty::LOOKS).all(|_| uncertainty.may_go_on(limit, limit)));
+        assert!(!uncertainty.may_go_on(limit, limit));
+        let mut uncertainty = Uncertainty::default();
+        assert!(uncertainty.may_go_on(limit, limit) && uncertainty.may_go_on(limit + limit / 4, limit));
+        assert!(!uncertainty.may_go_on(limit + limit / 2, limit));
     }
 
     #[test]

@@ -79,6 +79,7 @@ pub(crate) fn divide(
         (LimitName::Scratch, Enforcer::Mount),
         (LimitName::Wall, Enforcer::Supervisor),
     ]);
+    limits.retain(|name, _| plan.is_limited(*name));
     let by_group = cgroups.map(Cgroups::enforcer);
     let counts_cpu = cgroups.is_some_and(|groups| groups.cpu_time().is_some());
     // Each process has a limit of its own in any case; this is what holds the whole tree.
@@ -86,7 +87,9 @@ pub(crate) fn divide(
         Watching::Nothing => Enforcer::PerProcess,
         Watching::Tree => Enforcer::Supervisor,
     };
-    limits.insert(LimitName::Cpu, by_group.filter(|_| counts_cpu).unwrap_or(without_group));
+    if plan.limits.cpu.is_some() {
+        limits.insert(LimitName::Cpu, by_group.filter(|_| counts_cpu).unwrap_or(without_group));
+    }
     if let Some(memory) = plan.limits.memory {
         limits.insert(LimitName::Memory, by_group.unwrap_or(without_group));
         if by_group.is_none() {

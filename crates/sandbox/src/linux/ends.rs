@@ -26,6 +26,8 @@ pub(crate) struct Ours {
     pub(crate) output: Option<OwnedFd>,
     /// A terminal has one stream for both.
     pub(crate) error: Option<OwnedFd>,
+    /// The terminal whose size the command's has.
+    pub(crate) window: Option<OwnedFd>,
 }
 
 impl Ends {
@@ -72,7 +74,7 @@ impl Ends {
         for end in output.iter().chain([&error]) {
             fcntl_setfl(end, OFlags::NONBLOCK)?;
         }
-        let ours = Ours { input: feed, output, error: Some(error) };
+        let ours = Ours { input: feed, output, error: Some(error), window: None };
         Ok(Self { theirs: [their_input, their_output, their_error], ours })
     }
 
@@ -83,12 +85,13 @@ impl Ends {
             Input::Descriptor(descriptor) => (Vec::new(), Some(descriptor)),
         };
         let (ours, theirs) = terminal::pair(from.as_ref())?;
+        let window = from.as_ref().map(OwnedFd::try_clone).transpose().map_err(|_| Errno::MFILE)?;
         let from = from.map(Source::new).transpose()?;
         fcntl_setfl(&ours, OFlags::NONBLOCK | OFlags::RDWR)?;
         let again = |descriptor: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(descriptor, 3);
         let feed = Feed::of_terminal(rest, from, again(&ours)?);
         let theirs = [again(&theirs)?, again(&theirs)?, theirs];
-        Ok(Self { theirs, ours: Ours { input: feed, output: Some(ours), error: None } })
+        Ok(Self { theirs, ours: Ours { input: feed, output: Some(ours), error: None, window } })
     }
 
     pub(crate) fn borrowed(&self) -> [BorrowedFd<'_>; 3] {

@@ -14,6 +14,7 @@ pub(crate) mod op;
 pub(crate) mod prepare;
 pub(crate) mod record;
 pub(crate) mod refusal;
+mod relay;
 pub(crate) mod source;
 pub(crate) mod supervise;
 pub(crate) mod terminal;

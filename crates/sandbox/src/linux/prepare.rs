@@ -411,6 +411,10 @@ fn add(
             });
         }
         Entry::Proc => ops.push(Op::Proc { at: path }),
+        // To the kernel, nothing is no limit.
+        Entry::Scratch { bytes: u64::MAX, .. } => {
+            ops.push(tmpfs(Step::Root, "/tmp", "mode=1777,size=0,nr_inodes=0")?);
+        }
         Entry::Scratch { bytes, .. } => {
             let inodes = (bytes / 1024).clamp(1024, 1 << 20);
             ops.push(tmpfs(

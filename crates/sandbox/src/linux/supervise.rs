@@ -11,12 +11,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::io::{Errno, read};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::account::{Looking, Spent, processors};
 use super::ends::Ours;
 use super::launch::LONGEST_START;
+use super::relay;
 use queue::OutputQueue;
 
 use crate::limit::{Enforcer, LimitName};
@@ -40,6 +41,8 @@ pub(crate) trait Process {
     fn has_started(&self) -> bool {
         true
     }
+    /// Returns the number of the process that was started for the sandbox.
+    fn pid(&self) -> i32;
     /// Returns what the whole tree has used so far, where that can be seen.
     fn spent(&mut self, looking: Looking) -> Option<Spent>;
 }
@@ -65,10 +68,19 @@ pub(crate) struct Bounds {
     pub(crate) memory: Option<u64>,
     /// A pipe whose other end is closed when nobody waits any more.
     pub(crate) leash: Option<OwnedFd>,
+    /// A pipe of the numbers of signals that are passed on.
+    pub(crate) signals: Option<OwnedFd>,
     /// Where it is told how much memory the tree uses.
     pub(crate) gauge: Option<Arc<AtomicU64>>,
     /// How long it may take until the command runs.
     pub(crate) start: Duration,
+}
+
+/// What the caller holds the other end of.
+pub(crate) struct Outside {
+    pub(crate) leash: Option<OwnedFd>,
+    pub(crate) signals: Option<OwnedFd>,
+    pub(crate) gauge: Option<Arc<AtomicU64>>,
 }
 
 impl Bounds {
@@ -76,7 +88,7 @@ impl Bounds {
     pub(crate) fn of(
         plan: &Plan,
         begun: Instant,
-        (leash, gauge): (Option<OwnedFd>, Option<Arc<AtomicU64>>),
+        Outside { leash, signals, gauge }: Outside,
         limits: &BTreeMap<LimitName, Enforcer>,
     ) -> Self {
         let supervised = limits.get(&LimitName::Memory) == Some(&Enforcer::Supervisor);
@@ -86,6 +98,7 @@ impl Bounds {
             cpu: plan.limits.cpu.map(ringfence_policy::Span::duration),
             memory: plan.limits.memory.filter(|_| supervised).map(ringfence_policy::Size::bytes),
             leash,
+            signals,
             gauge,
             start: LONGEST_START,
         }
@@ -141,7 +154,8 @@ pub(crate) fn watch(
         bounds.deadline.filter(|_| keeps_waiting).map(|deadline| Watchdog::new(process.pidfd(), deadline));
     let queue = observer.map(OutputQueue::new).transpose()?;
     let mut progress = (0, started);
-    let Ours { mut input, mut output, mut error } = streams;
+    let Ours { mut input, mut output, mut error, window } = streams;
+    let mut signals = bounds.signals.as_ref();
     let mut captures = [(Capture::default(), 0), (Capture::default(), 0)];
     let keep = if queue.is_some() { Keep::No } else { Keep::Yes };
     let (mut timed_out, mut over, mut cut) = (false, false, false);
@@ -230,6 +244,7 @@ pub(crate) fn watch(
             polled.extend(bounds.leash.as_ref().map(|fd| (Source::Leash, PollFd::new(fd, PollFlags::IN))));
         }
         if !over {
+            polled.extend(signals.map(|fd| (Source::Signals, PollFd::new(fd, PollFlags::IN))));
             polled.extend(input.wants().map(|(fd, flags)| (Source::Input, PollFd::new(fd, flags))));
         }
         let wait = if over && !is_unread { Some(Duration::ZERO) } else { wait };
@@ -247,6 +262,15 @@ pub(crate) fn watch(
                 Source::Leash => {
                     cut = true;
                     kill(process);
+                }
+                Source::Signals => {
+                    let mut numbers = [0; 64];
+                    let length = signals.and_then(|pipe| read(pipe, &mut numbers).ok()).unwrap_or_default();
+                    // Its other end is closed.
+                    signals = signals.filter(|_| length > 0);
+                    for number in numbers.iter().take(length) {
+                        pass_on(process, i32::from(*number), window.as_ref(), output.as_ref());
+                    }
                 }
                 Source::Queue => {
                     let Some(queue) = &queue else { continue };
@@ -295,6 +319,7 @@ enum Source {
     News,
     Output,
     Queue,
+    Signals,
 }
 
 fn ready(polled: &mut [(Source, PollFd<'_>)], wait: Option<Duration>) -> Result<Vec<Source>, Errno> {
@@ -334,6 +359,22 @@ impl Drop for Watchdog {
     fn drop(&mut self) {
         drop(self.0.take());
         let _ended = self.1.take().map(JoinHandle::join);
+    }
+}
+
+/// Passes a signal on. One that asks the command to end, and that cannot be passed on, kills it.
+fn pass_on(process: &dyn Process, number: i32, window: Option<&OwnedFd>, screen: Option<&OwnedFd>) {
+    const END: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+    if number == libc::SIGWINCH {
+        if let (Some(window), Some(screen)) = (window, screen) {
+            super::terminal::copy_size(window, screen);
+        }
+        return;
+    }
+    let Some(signal) = Signal::from_named_raw(number) else { return };
+    let is_passed = process.has_started() && relay::pass_on(process.pid(), signal);
+    if !is_passed && END.contains(&number) {
+        kill(process);
     }
 }
 

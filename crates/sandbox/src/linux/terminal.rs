@@ -20,6 +20,14 @@ pub(crate) fn pair(like: Option<&OwnedFd>) -> Result<(OwnedFd, OwnedFd), Errno> 
     Ok((ours, theirs))
 }
 
+/// Gives a terminal the size of another, which tells the programs in it.
+pub(crate) fn copy_size(from: &OwnedFd, to: &OwnedFd) {
+    if let Ok(size) = tcgetwinsize(from) {
+        // One that is gone needs none.
+        let _set = tcsetwinsize(to, size);
+    }
+}
+
 /// Keeps a terminal raw, so that every key reaches the command; puts it back when dropped.
 #[must_use = "the terminal is put back when this is dropped"]
 pub struct RawTerminal {

@@ -51,7 +51,7 @@ impl Plan {
         // First, so that a granted folder below it is mounted inside it.
         layout.entries.push(Entry::Scratch {
             path: PathBuf::from(SCRATCH),
-            bytes: limits.scratch.map_or(0, ringfence_policy::Size::bytes),
+            bytes: limits.scratch.unwrap_or(ringfence_policy::Size::UNLIMITED).bytes(),
         });
         let loader = |path: &PathBuf| Executable { path: path.clone(), file: true, identity: None };
         let mut executables: Vec<Executable> = seen.platform.loaders.iter().map(loader).collect();
@@ -244,6 +244,7 @@ fn with_defaults(limits: &Limits, service: bool) -> Limits {
         scratch: limits.scratch.or(default.scratch),
         ..*limits
     }
+    .enforced()
 }
 
 fn process_limits(limits: &Limits) -> Vec<ProcessLimit> {
@@ -258,12 +259,12 @@ fn process_limits(limits: &Limits) -> Vec<ProcessLimit> {
 }
 
 fn environment(spec: &Spec, programs: &[Program]) -> Vec<(OsString, OsString)> {
-    let mut folders: Vec<PathBuf> = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from).to_vec();
-    for folder in programs.iter().filter_map(|program| program.asked.parent()) {
-        if !folders.iter().any(|known| known == folder)
-            && !folder.as_os_str().as_encoded_bytes().contains(&b':')
-        {
-            folders.push(folder.to_path_buf());
+    let system = ["/usr/local/bin", "/usr/bin", "/bin"].map(Path::new);
+    let beside = programs.iter().filter_map(|program| program.asked.parent());
+    let mut folders: Vec<&Path> = Vec::new();
+    for folder in spec.first_folders.iter().map(PathBuf::as_path).chain(system).chain(beside) {
+        if !folders.contains(&folder) && !folder.as_os_str().as_encoded_bytes().contains(&b':') {
+            folders.push(folder);
         }
     }
     let mut path = OsString::new();

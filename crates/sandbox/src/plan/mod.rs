@@ -25,9 +25,11 @@ pub(crate) use build::tests::example;
 pub(crate) use build::{DEVICES, base};
 pub use landlock::{Landlock, Rule};
 pub use seen::Seen;
+pub(crate) use seen::writable_roots;
 
 use crate::git::Target;
-use crate::host::{Identity, Pin, Sensitive};
+use crate::host::{Identity, Kind, Pin, Sensitive};
+use crate::limit::LimitName;
 use crate::report::{Quarantined, Unmounted};
 use crate::seccomp::Profile;
 use crate::spec::Access;
@@ -301,9 +303,57 @@ impl Plan {
         self.passing.iter().any(|tree| path.starts_with(tree))
     }
 
+    /// Returns the stores that it protects, by the name that a store has where nobody names it.
+    pub fn stores(&self) -> impl Iterator<Item = &Path> {
+        let files = self.sensitive.iter().filter(|one| one.kind == Kind::File).map(|one| one.path.as_path());
+        files.filter(|path| path.file_name().is_some_and(|name| name == "ringfence.db"))
+    }
+
     /// Returns the time after which everything is killed.
     pub fn deadline(&self) -> Option<Duration> {
         self.limits.wall.map(ringfence_policy::Span::duration)
+    }
+
+    /// Returns what may be done inside with a path of the machine; nothing where it is not there.
+    pub fn access(&self, path: &Path) -> Option<Access> {
+        let held = self.base.iter().chain(&self.root).filter(|entry| path.starts_with(entry.path()));
+        // The last of the deepest covers what lies above and before it.
+        match held.max_by_key(|entry| entry.path().components().count())? {
+            Entry::Bind { access, .. } => Some(*access),
+            Entry::Proc => Some(Access::READ),
+            Entry::Cover { path: own, .. }
+            | Entry::Directory { path: own }
+            | Entry::File { path: own, .. }
+            | Entry::Link { path: own, .. } => (own == path).then_some(Access::READ),
+            Entry::Device { path: own } => (own == path).then_some(Access::WRITE),
+            Entry::Hidden { .. } | Entry::Scratch { .. } => None,
+        }
+    }
+
+    /// Says whether a path of the machine is hidden inside a tree that is granted.
+    pub fn hides(&self, path: &Path) -> bool {
+        let hidden = self.root.iter().filter(|entry| matches!(entry, Entry::Hidden { .. }));
+        hidden.into_iter().any(|entry| path.starts_with(entry.path()))
+    }
+
+    /// Says whether a program of the machine may be started inside.
+    pub fn may_start(&self, program: &Path) -> bool {
+        let real = program.canonicalize().unwrap_or_else(|_| program.to_path_buf());
+        self.landlock.rules.iter().any(|rule| rule.access.execute && real.starts_with(&rule.path))
+    }
+
+    /// Says whether something is limited.
+    pub fn is_limited(&self, name: LimitName) -> bool {
+        match name {
+            LimitName::Cpu => self.limits.cpu.is_some(),
+            LimitName::FileSize => self.limits.file_size.is_some(),
+            LimitName::Memory => self.limits.memory.is_some(),
+            LimitName::OpenFiles => self.limits.open_files.is_some(),
+            LimitName::Output => self.limits.output.is_some(),
+            LimitName::Processes => self.limits.processes.is_some(),
+            LimitName::Scratch => self.limits.scratch.is_some(),
+            LimitName::Wall => self.limits.wall.is_some(),
+        }
     }
 
     /// Returns how much output is kept of each stream.

@@ -11,11 +11,11 @@ use super::build::{RESOLVER, SCRATCH};
 use super::check::Eyes;
 use crate::error::SandboxError;
 use crate::git::{Pointers, Target, trace};
-use crate::hidden::{HiddenPath, at_all_mounts};
+use crate::hidden::{HiddenPath, Ours};
 use crate::host::{
     AliasSurvey, Found, HardLinks, Judge, Kind, LinkedFolder, Pin, Platform, Program, Sensitive, Survey,
-    Treatment, find, find_pins, find_shared, gather, is_system, is_system_link, seen, survey_inside,
-    survey_with_names,
+    Treatment, find, find_own_pins, find_pins, find_shared, gather, is_system, is_system_link, seen,
+    survey_inside, survey_with_names,
 };
 use crate::spec::{Access, NamedPaths, Spec, Tree};
 
@@ -123,10 +123,19 @@ impl Seen {
             }
         }
         protect_behind_links(&trees, &mut sensitive, spec)?;
-        let (own, hidden) = at_all_mounts(own, hidden)?;
-        let own = protect_own(&own, &trees);
+        let ours = Ours::at_all_mounts(own, hidden)?;
+        let (mut own, folders) = protect_way(&ours, &trees);
+        if let Some(link) = own.first().filter(|_| spec.image.is_some()) {
+            let what = format!(
+                "in an image: keeping the link `{}`, which leads to a file of ringfence; name that file without it",
+                link.path.display()
+            );
+            return Err(SandboxError::Inexpressible { what });
+        }
+        own.extend(protect_own(&ours.folders, &trees));
         sensitive.extend(own.iter().cloned());
-        hide(&hidden, &trees, &mut sensitive, &mut passing)?;
+        own.extend(folders);
+        own.extend(hide(&ours.hidden, &trees, &mut sensitive, &mut passing)?);
         passing.extend(changing_store_files(&sensitive));
         let pointed =
             protect_named_by_git(&trees, &mut sensitive, &spec.named, &reach, spec.home.as_deref())?;
@@ -151,8 +160,8 @@ impl Seen {
             sensitive.iter().filter(|one| one.treatment != Treatment::Watch).cloned().collect();
         let mut pins = find_pins(&kept, &lasting)?;
         // What is ours stays in its place in any tree.
-        pins.extend(find_pins(&own, &written)?);
-        pins.sort_by(|one, other| one.path.cmp(&other.path));
+        pins.extend(find_own_pins(&own, &written)?);
+        pins.sort_by(|one, other| (&one.path, !one.is_ours).cmp(&(&other.path, !other.is_ours)));
         pins.dedup_by(|one, other| one.path == other.path);
         let wanted = PROGRAM_FOLDERS.iter().filter(|_| spec.any_binary && spec.image.is_none());
         let folders = wanted.filter_map(|path| find(Path::new(path)).ok()).collect();
@@ -174,7 +183,7 @@ impl Seen {
     }
 }
 
-/// Hides files that lie in granted trees.
+/// Hides files that lie in granted trees, and returns them.
 ///
 /// # Errors
 ///
@@ -184,7 +193,8 @@ fn hide(
     trees: &[(Found, Access)],
     sensitive: &mut Vec<Sensitive>,
     passing: &mut Vec<PathBuf>,
-) -> Result<(), SandboxError> {
+) -> Result<Vec<Sensitive>, SandboxError> {
+    let mut all = Vec::new();
     for (own, may_change) in hidden.iter().filter_map(|own| Some((find(&own.path).ok()?, own.may_change))) {
         if trees.iter().any(|(tree, _)| tree.real == own.real) {
             let error =
@@ -200,12 +210,14 @@ fn hide(
             continue;
         }
         sensitive.retain(|one| one.path != own.real);
-        sensitive.extend(seen(&own.real, own.kind, Treatment::Hide));
+        let found = seen(&own.real, own.kind, Treatment::Hide);
+        sensitive.extend(found.clone());
+        all.extend(found);
         if may_change {
             passing.push(own.real);
         }
     }
-    Ok(())
+    Ok(all)
 }
 
 /// Returns the protected files of protected stores that a process outside may remove and make again: that is no attack on the run.
@@ -289,7 +301,7 @@ fn refuse_writing_alone(spec: &Spec, trees: &[(Found, Access)]) -> Result<(), Sa
 }
 
 /// Where the writable trees really are, as far as they exist.
-fn writable_roots(spec: &Spec) -> Vec<PathBuf> {
+pub(crate) fn writable_roots(spec: &Spec) -> Vec<PathBuf> {
     let all = spec.trees.iter().chain(&spec.possible).filter(|tree| tree.access.write);
     all.filter_map(|tree| find(&tree.path).ok()).map(|found| found.real).collect()
 }
@@ -314,22 +326,28 @@ fn protect_behind_links(
     Ok(())
 }
 
-/// Returns the folders of ours that lie in granted trees, to be hidden, and the links in writable trees on the way to each.
+/// Returns the folders of ours that lie in granted trees, to be hidden.
 fn protect_own(own: &[PathBuf], trees: &[(Found, Access)]) -> Vec<Sensitive> {
-    let mut all = Vec::new();
-    for own in own.iter().filter_map(|own| find(own).ok()) {
-        let is_inside = |path: &Path, written: bool| {
-            trees.iter().any(|(tree, access)| {
-                path.starts_with(&tree.real) && path != tree.real && (access.write || !written)
-            })
-        };
-        let links = own.links.iter().filter(|(link, _)| is_inside(link, true));
-        all.extend(links.filter_map(|(link, _)| seen(link, Kind::Link, Treatment::ReadOnly)));
-        if is_inside(&own.real, false) {
-            all.extend(seen(&own.real, own.kind, Treatment::Hide));
-        }
-    }
-    all
+    let is_inside =
+        |path: &Path| trees.iter().any(|(tree, _)| path.starts_with(&tree.real) && path != tree.real);
+    let own = own.iter().filter_map(|own| find(own).ok()).filter(|own| is_inside(&own.real));
+    own.filter_map(|own| seen(&own.real, own.kind, Treatment::Hide)).collect()
+}
+
+/// Returns what lies in writable trees on the way to what is ours, wherever that is: the links, and the folders that `..` leaves.
+/// Exchanged for another, each would lead whoever goes that way next to another file.
+fn protect_way(ours: &Ours, trees: &[(Found, Access)]) -> (Vec<Sensitive>, Vec<Sensitive>) {
+    let is_writable = |path: &Path| {
+        let mut writable = trees.iter().filter(|(_, access)| access.write);
+        writable.any(|(tree, _)| path.starts_with(&tree.real) && path != tree.real)
+    };
+    let on_the_way = || ours.on_the_way.iter().filter(|(path, _)| is_writable(path));
+    let links = on_the_way().filter(|(_, kind)| *kind == Kind::Link);
+    let folders = on_the_way().filter(|(_, kind)| *kind == Kind::Directory);
+    (
+        links.filter_map(|(link, kind)| seen(link, *kind, Treatment::ReadOnly)).collect(),
+        folders.filter_map(|(folder, kind)| seen(folder, *kind, Treatment::Watch)).collect(),
+    )
 }
 
 /// Protects what git configurations name in folders that may be written: those of repositories there and around them, of the

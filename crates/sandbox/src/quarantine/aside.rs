@@ -23,6 +23,9 @@ const HOLD: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLO
 /// As many numbers are tried before a name that is not numbered from the first.
 const NUMBERS: u32 = 1_000;
 
+/// More entries of a folder that was moved are not searched.
+const MAX_SEARCHED: usize = 20_000;
+
 /// What came of it.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Moved {
@@ -58,6 +61,46 @@ pub(super) fn move_aside(found: &Sensitive) -> io::Result<Moved> {
     // Somebody else may have put another file there at the last moment.
     let stat = statat(&folder, &moved, AtFlags::SYMLINK_NOFOLLOW)?;
     if is_same(&stat, found) { Ok(Moved::To(parent.join(moved))) } else { Err(changed()) }
+}
+
+/// Leaves a note where a file of ours was that decides something. Whoever reads the file finds that it cannot be trusted, and stops.
+///
+/// # Errors
+///
+/// It cannot be written, or something is there again.
+pub(super) fn leave_note(path: &Path, moved: &Path) -> io::Result<()> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::other("it has no name"));
+    };
+    let folder = hold(parent)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
+    let moved = moved.file_name().unwrap_or_default().to_string_lossy();
+    let text = format!(
+        "ringfence moved what was here to `{}`: a command could have written it.\n\
+         If it is yours, remove this file and move it back. If not, remove both.\n",
+        moved.escape_debug()
+    );
+    io::Write::write_all(&mut std::fs::File::from(file), text.as_bytes())
+}
+
+/// Tells whether something decides in a folder, by its name. A folder that cannot be searched to its end counts as well.
+pub(super) fn holds_what_decides(folder: &Path) -> bool {
+    let (mut folders, mut seen) = (vec![folder.to_path_buf()], 0);
+    while let Some(folder) = folders.pop() {
+        let Ok(listed) = std::fs::read_dir(folder) else { return true };
+        for entry in listed {
+            let Ok(entry) = entry else { return true };
+            seen += 1;
+            if seen > MAX_SEARCHED || Floor::decides(&entry.path()) {
+                return true;
+            }
+            if entry.file_type().map_or(true, |kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+    }
+    false
 }
 
 /// Opens a folder of ours to us, so that it can be searched.

@@ -38,6 +38,30 @@ pub(crate) struct Known {
     pub(crate) is_protected: bool,
 }
 
+/// What a new file is to the store that it lies beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StorePart {
+    /// Somebody outside uses it, or nothing in it counts.
+    Harmless,
+    /// It may hold what was acknowledged, or what a command made up; why it stays.
+    Unknown(&'static str),
+}
+
+const LOG: &str = "it may hold acknowledged transactions of a store that was there before, or what the command wrote; look with `ringfence store check`";
+const JOURNAL: &str = "SQLite would roll it back into a store that was there before; move it away if no program of yours made it";
+
+/// Tells whether somebody outside has a store open.
+///
+/// Whoever has a store open shares the lock beside it. No command could hold it: it is hidden where it was there, and a
+/// command does not outlive its run.
+fn is_in_use(store: PathBuf) -> bool {
+    let mut lock = store.into_os_string();
+    lock.push(".lock");
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(lock) = rustix::fs::open(PathBuf::from(lock), flags, Mode::empty()) else { return false };
+    matches!(File::from(lock).try_lock(), Err(TryLockError::WouldBlock))
+}
+
 impl Before {
     /// Returns what a plan saw.
     pub(crate) fn of(plan: &Plan) -> Self {
@@ -69,24 +93,34 @@ impl Before {
         self.known.get(&found.path).is_some_and(is_same)
     }
 
-    /// Tells whether a file belongs to a store that was there, and that somebody outside has open: they made it, and use it.
-    ///
-    /// Whoever has a store open shares the lock beside it. No command could hold it: it is hidden where it was there, and a
-    /// command does not outlive its run.
-    pub(super) fn is_store_in_use(&self, found: &Sensitive) -> bool {
-        let Some(StoreFile { store, .. }) = StoreFile::named(&found.path) else { return false };
-        let Ok(now) = store.symlink_metadata() else { return false };
+    /// Tells what a new file beside a store that was there is to it; nothing where it is to be moved like any other.
+    pub(super) fn part_of_known_store(&self, found: &Sensitive) -> Option<StorePart> {
+        let StoreFile { store, .. } = StoreFile::named(&found.path)?;
+        let now = store.symlink_metadata().ok()?;
         let is_same = |known: &Known| {
             known.is_protected && (known.identity.device, known.identity.inode) == (now.dev(), now.ino())
         };
-        if found.kind != Kind::File || !self.known.get(&store).is_some_and(is_same) {
-            return false;
+        if !matches!(found.kind, Kind::Directory | Kind::File) || !self.known.get(&store).is_some_and(is_same)
+        {
+            return None;
         }
-        let mut lock = store.into_os_string();
-        lock.push(".lock");
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let Ok(lock) = rustix::fs::open(PathBuf::from(lock), flags, Mode::empty()) else { return false };
-        matches!(File::from(lock).try_lock(), Err(TryLockError::WouldBlock))
+        let ends_with = |suffix: &str| found.path.as_os_str().as_encoded_bytes().ends_with(suffix.as_bytes());
+        let is_file = found.kind == Kind::File;
+        let is_empty = || found.path.symlink_metadata().is_ok_and(|found| found.len() == 0);
+        // SQLite would roll it back into the store; a store of ours never has one that holds something.
+        if ends_with("-journal") && is_file {
+            return Some(if is_empty() { StorePart::Harmless } else { StorePart::Unknown(JOURNAL) });
+        }
+        if is_in_use(store) {
+            return Some(StorePart::Harmless);
+        }
+        match found.kind {
+            // Whoever opens the store first makes the index anew.
+            Kind::File if ends_with("-shm") => Some(StorePart::Harmless),
+            Kind::File if ends_with("-wal") && is_empty() => Some(StorePart::Harmless),
+            Kind::File if ends_with("-wal") => Some(StorePart::Unknown(LOG)),
+            _ => None,
+        }
     }
 
     /// Tells whether a folder around a path could not be changed.

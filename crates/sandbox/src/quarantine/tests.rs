@@ -38,14 +38,20 @@ impl Scene {
 
     /// Does something between the look before and the look after, and returns what was moved.
     fn run(&self, work: impl FnOnce(&Self)) -> Vec<String> {
+        let (moved, left) = self.run_and_leave(work);
+        assert_eq!(left, [""; 0]);
+        moved
+    }
+
+    /// The same, and returns what was left too.
+    fn run_and_leave(&self, work: impl FnOnce(&Self)) -> (Vec<String>, Vec<String>) {
         let plan = self.plan();
         work(self);
         let aftermath = quarantine(&plan);
-        assert_eq!(aftermath.left, []);
         let shown = |path: PathBuf| path.strip_prefix(&self.root).unwrap().to_string_lossy().into_owned();
         let mut moved: Vec<_> = aftermath.moved.into_iter().map(|one| shown(one.found)).collect();
         moved.sort();
-        moved
+        (moved, aftermath.left.into_iter().map(|(path, _)| shown(path)).collect())
     }
 
     /// What a plan protects.
@@ -316,12 +322,23 @@ fn what_somebody_outside_uses_of_a_store_stays() {
     let lay = |scene: &Scene| scene.lay(&[("ringfence.db-wal", "log"), ("ringfence.db-shm", "index")]);
     assert_eq!(scene.run(lay), [""; 0]);
     assert!(scene.has("ringfence.db-wal") && scene.has("ringfence.db-shm"));
-    // Nobody has it open: whoever opens it next would take them for its own.
+    // Nobody has it open: the log may hold what was acknowledged, so that it is told and stays.
     for name in ["ringfence.db-wal", "ringfence.db-shm"] {
         std::fs::remove_file(scene.root.join(name)).unwrap();
     }
     drop(lock);
-    assert_eq!(scene.run(lay), ["ringfence.db-shm", "ringfence.db-wal"]);
+    assert_eq!(scene.run_and_leave(lay), (vec![], vec!["ringfence.db-wal".to_owned()]));
+    assert!(scene.has("ringfence.db-wal") && scene.has("ringfence.db-shm"));
+    // Whoever has the store open next empties the log when it is closed.
+    std::fs::remove_file(scene.root.join("ringfence.db-wal")).unwrap();
+    assert_eq!(scene.run(|scene| scene.lay(&[("ringfence.db-wal", "")])), [""; 0]);
+    // Of another store in its place nothing is known.
+    std::fs::remove_file(scene.root.join("ringfence.db-wal")).unwrap();
+    let moved = scene.run(|scene| {
+        std::fs::remove_file(scene.root.join("ringfence.db")).unwrap();
+        scene.lay(&[("taken", ""), ("ringfence.db", "other"), ("ringfence.db-wal", "log")]);
+    });
+    assert_eq!(moved, ["ringfence.db", "ringfence.db-wal"]);
     // Nor is a store left alone that was not there before.
     let scene = Scene::new(&[("sub/x", "")]);
     let moved = scene.run(|scene| {
@@ -339,4 +356,49 @@ fn a_log_that_sqlite_removes_is_not_taken_for_an_attack() {
     let passes = |name: &str| plan.may_be_gone(&scene.root.join(name));
     assert!(passes("ringfence.db-shm"));
     assert!(!passes("ringfence.db") && !passes("ringfence.db.mark") && !passes("sub/ringfence.db-shm"));
+}
+
+#[test]
+fn a_file_of_ours_that_decides_leaves_a_note_and_a_journal_of_a_store_is_told() {
+    let scene = Scene::new(&[("a", "")]);
+    let names = ["ringfence.db", "ringfence.lock.json", "ringfence.pins.json"];
+    let moved = scene.run(|scene| scene.lay(&names.map(|name| (name, "planted"))));
+    assert_eq!(moved, names);
+    for name in names {
+        let note = std::fs::read_to_string(scene.root.join(name)).unwrap();
+        assert!(note.starts_with("ringfence moved what was here to `"), "{note}");
+        assert_eq!(
+            std::fs::read_to_string(scene.root.join(format!("{name}.quarantined-1"))).unwrap(),
+            "planted"
+        );
+    }
+    // The note is nothing new to the next run.
+    assert!(scene.run(|_| {}).is_empty());
+
+    // Somebody has the store open: what they make stays, but nobody makes a journal.
+    let lock = std::fs::File::create(scene.root.join("ringfence.db.lock")).unwrap();
+    let ended = scene.run_and_leave(|scene| {
+        lock.lock_shared().unwrap();
+        scene.lay(&[("ringfence.db-wal", "x"), ("ringfence.db-journal", "x"), ("ringfence.db.live/x", "")]);
+    });
+    assert_eq!(ended, (vec![], vec!["ringfence.db-journal".to_owned()]));
+}
+
+#[test]
+fn a_folder_for_stores_leaves_a_note_in_its_place() {
+    // Whoever makes the folder anew would begin a store that knows of nothing.
+    for folder in [".ringfence", ".Ringfence", "sub/.ringfence", ".aws"] {
+        let scene = Scene::new(&[("sub/x", "")]);
+        let store = format!("{folder}/ringfence.db");
+        let moved = scene.run(|scene| scene.lay(&[(&store, "store")]));
+        assert_eq!(moved.first().unwrap(), folder);
+        let note = std::fs::read_to_string(scene.root.join(folder)).unwrap();
+        assert!(note.contains("remove this file and move it back"), "{folder}: {note}");
+        assert!(scene.has(&format!("{folder}.quarantined-1")));
+        std::fs::create_dir_all(scene.root.join(folder)).unwrap_err();
+        assert!(scene.run(|_| {}).is_empty(), "{folder}: the note is nothing new");
+    }
+    let scene = Scene::new(&[]);
+    assert_eq!(scene.run(|scene| scene.lay(&[(".aws/x", "key")])), [".aws"]);
+    assert!(!scene.has(".aws"), "nothing in it decides");
 }

@@ -57,6 +57,7 @@ pub fn bwrap(plan: &Plan, inner: &Path, first: usize) -> Result<(Vec<String>, Ve
             }
             Entry::Link { to, .. } => add(&["--symlink", &text(to)?, path]),
             Entry::Proc => add(&["--proc", path]),
+            Entry::Scratch { bytes: u64::MAX, .. } => add(&["--perms", "1777", "--tmpfs", path]),
             Entry::Scratch { bytes, .. } => {
                 add(&["--perms", "1777", "--size", &(*bytes).max(4096).to_string(), "--tmpfs", path]);
             }

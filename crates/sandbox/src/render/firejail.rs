@@ -58,6 +58,11 @@ pub fn firejail(plan: &Plan, inner: &Path, plan_descriptor: usize) -> Result<Vec
                 }
             }
             Entry::Hidden { .. } => options.push(format!("--blacklist={path}")),
+            // A link of the machine is there, but in `/tmp`, where nothing is that is not named. What it leads to is held to the rules.
+            Entry::Link { .. } if entry.path().starts_with("/tmp") => {
+                options.push(format!("--whitelist={path}"));
+                shared_tmp = true;
+            }
             // What is made in a root of our own is the machine's own here.
             Entry::Cover { .. }
             | Entry::Device { .. }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{bwrap, firejail, seatbelt};
-use crate::plan::example;
+use crate::plan::{Entry, example};
 
 #[test]
 fn for_bwrap() {
@@ -108,6 +108,20 @@ fn for_firejail() {
     --private-tmp
     --noexec=/tmp
     ");
+}
+
+#[test]
+fn a_link_in_tmp_is_there_with_firejail() {
+    let mut plan = example();
+    plan.root.push(Entry::Link { path: "/tmp/work/link".into(), to: "/srv/data".into() });
+    plan.root.push(Entry::Link { path: "/opt/link".into(), to: "/srv/data".into() });
+    let options = firejail(&plan, Path::new("/opt/ringfence"), 5).unwrap();
+    assert!(options.iter().any(|option| option == "--whitelist=/tmp/work/link"), "{options:?}");
+    assert!(
+        !options.iter().any(|option| option == "--private-tmp"),
+        "it would hide the link again: {options:?}"
+    );
+    assert!(!options.iter().any(|option| option.contains("/opt/link")), "{options:?}");
 }
 
 #[test]

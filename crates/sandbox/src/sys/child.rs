@@ -177,6 +177,10 @@ pub(super) extern "C" fn namespace_entry(context: *mut c_void) -> ! {
         Ok(instructions) => instructions,
         Err(errno) => context.fail(Part::Namespaces, 0, Step::Control, errno),
     };
+    // Whoever sent them may have been killed before this process asked to end with it.
+    if !is_parent_there() {
+        exit(1);
+    }
     let Instructions([outer, closing, inner]) = instructions;
     // SAFETY: the parent keeps the steps it has sent until everything is over.
     run(context, Part::Outer, unsafe { outer.get() });
@@ -302,6 +306,16 @@ fn place_descriptors(control: i32, init: i32, inherited: &[i32]) -> Result<(), i
         if inherited.is_empty() { INIT + 1 } else { INIT + 1 + inherited.len().saturating_sub(CONTROL) };
     kernel(libc::SYS_close_range, &[first_free, u32::MAX as usize, 0])?;
     Ok(())
+}
+
+/// Says whether somebody still holds the other end of the control socket, without taking anything from it.
+fn is_parent_there() -> bool {
+    let mut byte = 0_u8;
+    let flags = (libc::MSG_PEEK | libc::MSG_DONTWAIT) as usize;
+    match kernel(libc::SYS_recvfrom, &[CONTROL, (&raw mut byte) as usize, 1, flags, 0, 0]) {
+        Ok(length) => length != 0,
+        Err(errno) => errno == libc::EAGAIN as isize,
+    }
 }
 
 /// Waits for the instructions, with which the standard streams come as descriptors 0, 1 and 2, unless these were inherited.

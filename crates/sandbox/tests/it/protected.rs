@@ -390,3 +390,63 @@ fn files_of_ours_are_hidden_and_cannot_be_locked() {
     assert!(refused.contains("ringfence keeps its own state there"), "{refused}");
     assert_eq!(read(work.join("st.db")), "ours");
 }
+
+#[test]
+fn what_leads_to_a_file_of_ours_stays_in_its_place() {
+    let (_kept, work, out) = folders();
+    for folder in ["sub", "node_modules/sub", "vendor"] {
+        std::fs::create_dir_all(work.join(folder)).unwrap();
+    }
+    std::fs::write(out.join("st.db"), "ours").unwrap();
+    std::fs::write(work.join("vendor/st.db"), "ours").unwrap();
+    let links = [
+        ("../out", "data"),
+        ("data", "chain"),
+        ("../../../out", "node_modules/sub/data"),
+        ("nowhere", "broken"),
+    ];
+    for (to, at) in links {
+        std::os::unix::fs::symlink(to, work.join(at)).unwrap();
+    }
+    let hidden = HiddenPaths::default();
+    // Also where the file is outside of what is granted, or is not there.
+    for path in
+        ["chain/st.db", "node_modules/sub/data/none.db", "sub/../data/st.db", "broken/st.db", "vendor/st.db"]
+    {
+        hidden.add(work.join(path));
+    }
+    let sandbox = Sandbox::new(Native::new()).hide(hidden);
+    let script = "for one in data chain node_modules/sub/data node_modules/sub node_modules broken sub vendor; do \
+                  rm -f $one; mv $one gone && echo moved $one; ln -sfn /tmp $one && echo linked $one; done; touch sub/new; true";
+    let report = sandbox.run(&sh(script, &work), Streams::default()).unwrap();
+    let told = said(&report);
+    assert!(!told.contains("moved"), "{told}");
+    for (to, at) in links {
+        assert_eq!(std::fs::read_link(work.join(at)).unwrap(), Path::new(to), "{told}");
+    }
+    assert!(work.join("sub/new").exists(), "{told}");
+    assert_eq!(read(work.join("chain/st.db")) + &read(work.join("vendor/st.db")), "oursours");
+}
+
+#[test]
+fn a_file_of_ours_that_is_not_there_is_made_before_a_command_could() {
+    let (_kept, work, out) = folders();
+    let hidden = HiddenPaths::default();
+    let sandbox = Sandbox::new(Native::new()).hide(hidden.clone());
+    for path in [work.join("pol.lock.json"), out.join("pol.lock.json"), work.join("none/pol.lock.json")] {
+        hidden.add_made(path, "nothing yet");
+    }
+    let run = |spec: &Spec| sandbox.run(spec, Streams::default()).unwrap();
+    let _report = run(&Spec::new("/bin/true").tree(&work, Access::READ));
+    assert!(!work.join("pol.lock.json").exists(), "nobody could make it");
+    // Each run is looked at by itself.
+    for _ in 0..2 {
+        let report = run(&sh("echo forged > pol.lock.json; rm -f pol.lock.json; true", &work));
+        assert_eq!(read(work.join("pol.lock.json")), "nothing yet", "{}", said(&report));
+        std::fs::remove_file(work.join("pol.lock.json")).unwrap();
+    }
+    assert!(!out.join("pol.lock.json").exists());
+    std::fs::write(work.join("pol.lock.json"), "accepted").unwrap();
+    run(&sh("echo forged > pol.lock.json; true", &work));
+    assert_eq!(read(work.join("pol.lock.json")), "accepted");
+}

@@ -71,7 +71,7 @@ impl Console {
         let host = hosts.into_iter().next();
         let ConsoleParts { store, desk, live, access } = parts;
         let front = Front {
-            feed: Feed::new(Arc::clone(&store.log)),
+            feed: Feed::new(Arc::clone(&store.log), Arc::clone(&store.approvals)),
             summary: Summary::new(Arc::clone(&store.log)),
             store,
             desk,

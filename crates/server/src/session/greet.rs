@@ -13,8 +13,8 @@ use crate::message::{Answer, error_code, rpc_error};
 use crate::raw::{Raw, RawObject, raw};
 use crate::upstream::connection::Connection;
 
-/// How long one of several servers is waited for when a client is greeted.
-const INTRODUCTION: Duration = Duration::from_secs(10);
+/// How long all servers together are waited for when a client is greeted.
+const INTRODUCTION: Duration = Duration::from_secs(5);
 
 impl Session {
     /// Answers a legacy client that comes.
@@ -126,16 +126,18 @@ impl Session {
 
     /// Returns what several servers say to models, each under its name, as far as somebody has accepted it.
     ///
-    /// A server that was never started is started for that; one that takes long is not waited for.
+    /// Servers that were never started are started for that, side by side; those that take long are not waited for, and the next
+    /// session has what they say.
     async fn all_instructions(self: &Arc<Self>) -> Option<Raw> {
         let hello = self.hello()?;
+        let until = tokio::time::Instant::now() + INTRODUCTION;
         let said = self.upstreams.iter().map(|upstream| {
             let (upstream, hello) = (Arc::clone(upstream), hello.clone());
             async move {
                 let said = match self.house.introduction(&upstream.spec.name) {
                     Some(said) => said,
                     None => {
-                        let begun = tokio::time::timeout(INTRODUCTION, upstream.connection(&hello)).await;
+                        let begun = tokio::time::timeout_at(until, upstream.connection(&hello)).await;
                         begun.ok()?.ok()?.said()
                     }
                 };

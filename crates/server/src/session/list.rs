@@ -119,8 +119,12 @@ impl Session {
         }
         let Some(hello) = self.hello() else { return Ok(raw(&json!({ "prompts": [] }))) };
         let mut prompts = Vec::new();
-        for upstream in self.upstreams.iter().filter(|own| self.admits_other(own, Asks::Prompt)) {
-            if let Err(why) = upstream.refresh_prompts(self, &hello).await {
+        let admitted: Vec<&Arc<Upstream>> =
+            self.upstreams.iter().filter(|own| self.admits_other(own, Asks::Prompt)).collect();
+        let refreshed = admitted.iter().map(|own| self.in_time(own, own.refresh_prompts(self, &hello), Err));
+        let refreshed = futures_util::future::join_all(refreshed).await;
+        for (upstream, refreshed) in admitted.into_iter().zip(refreshed) {
+            if let Err(why) = refreshed {
                 tracing::warn!("{why}");
                 if self.upstreams.len() == 1 {
                     return Err(rpc_error(error_code::INTERNAL, &ringfence::text::clean(&why).text));
@@ -172,22 +176,29 @@ impl Session {
         let only = self.upstreams.len() == 1;
         let mut all: Vec<Raw> = Vec::new();
         let admitted = |own: &Arc<Upstream>| self.admits_other(own, Asks::Resource);
-        for (place, upstream) in self.upstreams.iter().enumerate().filter(|(_, own)| admitted(own)) {
+        let failed = |why: String| rpc_error(error_code::INTERNAL, &ringfence::text::clean(&why).text);
+        let admitted = self.upstreams.iter().enumerate().filter(|(_, own)| admitted(own));
+        let asked = admitted.map(|(place, upstream)| {
             let mut params = params.clone();
             if !only {
                 params.remove("cursor");
             }
-            let failed = |why: String| rpc_error(error_code::INTERNAL, &ringfence::text::clean(&why).text);
-            let has_any = upstream.connection(&hello).await.map(|own| own.can("resources"));
-            let asked = match has_any {
-                Ok(true) => upstream.request(&hello, method, params, None).await,
-                Ok(false) => continue,
-                Err(gone) => Err(gone),
+            let hello = &hello;
+            let asked = async move {
+                let answer = match upstream.connection(hello).await {
+                    Ok(own) if !own.can("resources") => return None,
+                    Ok(_) => upstream.request(hello, method, params, None).await,
+                    Err(gone) => Err(gone),
+                };
+                Some(match answer {
+                    Ok(answer) => crate::clean::clean_answer(&answer),
+                    Err(gone) => Err(failed(gone.why)),
+                })
             };
-            let answer = match asked {
-                Ok(answer) => crate::clean::clean_answer(&answer),
-                Err(gone) => Err(failed(gone.why)),
-            };
+            async move { (place, upstream, self.in_time(upstream, asked, |why| Some(Err(failed(why)))).await) }
+        });
+        for (place, upstream, answer) in futures_util::future::join_all(asked).await {
+            let Some(answer) = answer else { continue };
             match answer {
                 Ok(result) => {
                     let mut object = RawObject::parse(&result).unwrap_or_default();
@@ -211,6 +222,20 @@ impl Session {
             }
         }
         Ok(raw(&json!({ member: all })))
+    }
+
+    /// Does something with one server. Where there are several, one that takes long is not waited for, and it is said why.
+    async fn in_time<T>(
+        &self,
+        upstream: &Upstream,
+        work: impl Future<Output = T>,
+        late: impl FnOnce(String) -> T,
+    ) -> T {
+        if self.upstreams.len() < 2 {
+            return work.await;
+        }
+        let why = || format!("server `{}` has not said yet what it offers", upstream.spec.name);
+        tokio::time::timeout(LIST_PATIENCE, work).await.unwrap_or_else(|_| late(why()))
     }
 
     /// Remembers whose resource something is. What several servers claim is of the first of them: another cannot take it away.

@@ -222,6 +222,9 @@ impl Room for Session {
             if let Err(error) = self.registry.end_session(self.run.session()).await {
                 tracing::warn!("what tools kept for a session could not be removed: {error}");
             }
+            if let Err(error) = self.registry.end_run(&self.run).await {
+                tracing::warn!("what was counted of a run could not be removed: {error}");
+            }
         }
         .boxed()
     }

@@ -27,6 +27,8 @@ use crate::tie::Tie;
 
 /// How many messages may wait for a server to read them.
 const ROOM: usize = 64;
+/// How long it may take to learn how a server ended that has closed its output.
+const EXIT_REPORT: Duration = Duration::from_secs(1);
 /// How long a server has to end by itself when nothing more will be asked.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -51,6 +53,8 @@ pub(crate) struct Connection {
     used: Mutex<Instant>,
     /// Cancelled when it can answer no more.
     pub(crate) gone: CancellationToken,
+    /// Cancelled when it is known how it ended.
+    exited: CancellationToken,
     why: Mutex<Option<String>>,
     junk: AtomicU64,
     /// How much of what it said was not heard yet.
@@ -133,6 +137,7 @@ impl Connection {
             writer: Mutex::new(Some(writer)),
             used: Mutex::new(Instant::now()),
             gone: CancellationToken::new(),
+            exited: CancellationToken::new(),
             why: Mutex::default(),
             junk: AtomicU64::new(0),
             unheard: AtomicUsize::new(0),
@@ -311,9 +316,10 @@ impl Connection {
             Ok(ServiceEnd::Refused(error)) => format!("it was not started: {error}"),
             Err(_) => "it is gone".to_owned(),
         };
+        lock(&self.why).replace(why.clone());
+        self.exited.cancel();
         // What it wrote last is read before it counts as gone.
         let _read = tokio::time::timeout(Duration::from_millis(200), self.gone.cancelled()).await;
-        lock(&self.why).replace(why.clone());
         self.end(&why);
     }
 

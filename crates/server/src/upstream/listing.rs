@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ringfence::policy::{Capabilities, Declaration, Runtime, SafetyClass, ToolName};
+use ringfence::policy::{Capabilities, Declaration, JsonLimits, Runtime, SafetyClass, ToolName, parse_json};
 use ringfence::{Code, Incoming, Quarantine, Refusal, Tool};
 use serde_json::{Value, json};
 
@@ -18,8 +18,6 @@ use crate::tool::{Asks, ServerTool};
 
 /// How long a server may take to list what it offers.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How large one definition may be.
-const MOST_BYTES: usize = 64 << 10;
 /// How many pages one list may have, and how many definitions.
 const MOST_PAGES: usize = 64;
 const MOST_DEFINITIONS: usize = 2048;
@@ -147,18 +145,19 @@ impl Upstream {
                 object.get(member).and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
             for one in page {
                 // A definition in which a member appears twice would be seen differently by whoever reads it next.
-                let parsed =
-                    ringfence::policy::parse_json(one.get(), ringfence::policy::JsonLimits::ARGUMENTS);
-                match parsed {
-                    Ok(definition) if has_usable_name(&definition) && one.get().len() <= MOST_BYTES => {
-                        definitions.push(definition);
-                    }
+                match parse_json(one.get(), JsonLimits::ARGUMENTS) {
+                    Ok(definition) if has_usable_name(&definition) => definitions.push(definition),
                     Ok(_) => {
                         let server = &self.spec.name;
-                        tracing::warn!(%server, "a definition without a usable name, or too large, was left out");
+                        tracing::warn!(%server, "a definition without a usable name was left out");
                     }
                     Err(error) => {
-                        tracing::warn!(server = %self.spec.name, "a definition was left out: {error}");
+                        let name = RawObject::parse(&one).ok().and_then(|one| one.text("name"));
+                        let name = name.map_or_else(
+                            || "without a name".to_owned(),
+                            |name| format!("`{}`", clean(&name)),
+                        );
+                        tracing::warn!(server = %self.spec.name, "the definition {name} was left out: {error}");
                     }
                 }
             }

@@ -1,5 +1,6 @@
 //! Starting a server and finding out how it speaks.
 
+use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -70,7 +71,9 @@ impl Upstream {
         let second = if first == Era::Legacy { Era::Modern } else { Era::Legacy };
         let mut connection = Begun(self.launch(hello).await?);
         let mut said = String::new();
-        for era in [first, second] {
+        let mut eras = VecDeque::from([first, second]);
+        let mut is_slow = false;
+        while let Some(era) = eras.pop_front() {
             // Some servers end when they are asked something that they do not know.
             if connection.gone.is_cancelled() {
                 connection = Begun(self.launch(hello).await?);
@@ -93,9 +96,18 @@ impl Upstream {
                     said = why;
                     break;
                 }
-                Tried::Unknown(why) | Tried::Silent(why) => {
-                    if said.is_empty() || connection.gone.is_cancelled() {
+                Tried::Silent(why) => {
+                    is_slow = true;
+                    said = why;
+                }
+                Tried::Unknown(why) => {
+                    let is_gone = connection.gone.is_cancelled();
+                    if said.is_empty() || is_gone {
                         said = why;
+                    }
+                    // It was slow to start, and has heard both questions at once: what it made of the first it did only now.
+                    if eras.is_empty() && std::mem::take(&mut is_slow) {
+                        eras.push_back(if is_gone { era } else { first });
                     }
                 }
             }

@@ -37,6 +37,26 @@ async fn one_person_agrees_and_the_call_may_run() {
 }
 
 #[tokio::test]
+async fn a_page_is_told_of_requests_that_are_filed_after_the_log_says_so() {
+    let scene = Scene::new().await;
+    let ada = scene.login("ada").await;
+    let mut live = ada.follow("/live?kind=approval").await;
+    for count in [0, 1] {
+        let asked = request("pay", json!({ "amount": count }), Decision::Ask);
+        let step = json!({ "kind": "approval", "at_ms": 1, "run": "run-1", "tool": "pay", "digest": asked.digest, "step": "asked", "by": [] });
+        scene.log.put(&step);
+        assert_eq!(live.event().await.unwrap().kind.as_deref(), Some("record"));
+        assert!(ada.page("/approvals/part").await.contains(&format!("data-waiting=\"{count}\"")));
+        // A busy database files it later than the page has fetched its list again.
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        scene.file(&asked, HOUR).await;
+        let told = live.event().await.expect("the stream ended");
+        assert_eq!((told.kind.as_deref(), told.id), (Some("filed"), None));
+        assert!(ada.page("/approvals/part").await.contains(&format!("data-waiting=\"{}\"", count + 1)));
+    }
+}
+
+#[tokio::test]
 async fn two_different_people_must_agree() {
     let scene = Scene::new().await;
     let filed = scene.file(&request("drop_table", json!({}), Decision::AskTwo), HOUR).await;

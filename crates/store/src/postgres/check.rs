@@ -5,13 +5,30 @@ use std::time::Duration;
 
 use super::PostgresStore;
 use super::audit::get;
+use super::difference;
 use super::error::PostgresError;
 use super::log;
 use super::session::Session;
 use super::verify::SNAPSHOT;
 
 /// Each returns how many rows do not fit, and the sentence says what that means.
-const COUNTS: [(&str, &str); 5] = [
+const COUNTS: [(&str, &str); 9] = [
+    (
+        "SELECT count(*) FROM ringfence.key AS k WHERE seal IS DISTINCT FROM ringfence.key_seal(k)",
+        "idempotency keys do not have their digests",
+    ),
+    (
+        "SELECT count(*) FROM ringfence.request AS r WHERE seal IS DISTINCT FROM ringfence.request_seal(r)",
+        "requests for approval do not have their digests",
+    ),
+    (
+        "SELECT count(*) FROM ringfence.approver AS a WHERE seal IS DISTINCT FROM ringfence.approver_seal(a)",
+        "approvers do not have their digests",
+    ),
+    (
+        "SELECT count(*) FROM ringfence.value AS v WHERE seal IS DISTINCT FROM ringfence.value_seal(v)",
+        "stored values do not have their digests",
+    ),
     (
         "SELECT count(*) FROM (
              SELECT space, count(*) AS keys, sum(bytes) AS bytes FROM ringfence.value GROUP BY space
@@ -46,7 +63,7 @@ impl PostgresStore {
     pub async fn check(&self) -> Result<Vec<String>, PostgresError> {
         let read = |session: Arc<Session>| async move {
             session.batch(SNAPSHOT).await?;
-            let mut found = Vec::new();
+            let mut found = difference::find_differences(&session).await?;
             for (sql, sentence) in COUNTS {
                 let row = session.row(sql, &[]).await?.ok_or_else(|| session.corrupt("it counts nothing"))?;
                 match get::<i64>(&session, &row, 0)? {

@@ -89,7 +89,7 @@ const TABLES: [Table; 12] = [
     ),
     (
         // A fence is never used again, also that of a key which is gone.
-        "SELECT seq FROM sqlite_sequence WHERE name = 'idempotency'",
+        "SELECT fence FROM frontier WHERE fence > 0",
         &[Number],
         "SELECT setval('ringfence.fence', greatest(a, (SELECT last_value FROM ringfence.fence))) FROM unnest($1::bigint[]) AS t (a)",
     ),

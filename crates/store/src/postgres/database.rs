@@ -31,8 +31,13 @@ impl Database for PostgresStore {
         async move { Ok(Self::entry(self, index).await?) }.boxed()
     }
 
-    fn sign<'a>(&'a self, key: &'a SignerKey, origin: &'a str) -> Answer<'a, Note> {
-        async move { Ok(Self::sign(self, key, origin).await?) }.boxed()
+    fn sign<'a>(
+        &'a self,
+        key: &'a SignerKey,
+        origin: &'a str,
+        trusted: Option<&'a Checkpoint>,
+    ) -> Answer<'a, Note> {
+        async move { Ok(self.sign_after(key, origin, trusted).await?) }.boxed()
     }
 
     fn checkpoints(&self) -> Answer<'_, Vec<(u64, String)>> {

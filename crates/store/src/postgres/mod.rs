@@ -16,6 +16,7 @@ mod check;
 mod copy;
 mod database;
 mod decision;
+mod difference;
 mod error;
 mod key;
 mod lease;

@@ -10,6 +10,7 @@ use ringfence::audit::{
 
 use super::PostgresStore;
 use super::audit::get;
+use super::difference;
 use super::error::PostgresError;
 use super::log::{self, signed};
 use super::session::Session;
@@ -22,26 +23,49 @@ impl PostgresStore {
     ///
     /// The origin is not one line, the log does not begin with what the key signed last, or the database cannot be written.
     pub async fn sign(&self, key: &SignerKey, origin: &str) -> Result<Note, PostgresError> {
+        self.sign_after(key, origin, None).await
+    }
+
+    /// The same for a log that begins with `trusted`, a checkpoint that was kept elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PostgresStore::sign`], or the log does not begin with it.
+    pub async fn sign_after(
+        &self,
+        key: &SignerKey,
+        origin: &str,
+        trusted: Option<&Checkpoint>,
+    ) -> Result<Note, PostgresError> {
         let Done::Frontier(frontier) = self.writer().change(Change::Frontier).await? else {
             return Err(PostgresError::Closed { place: Arc::clone(self.place()) });
         };
-        self.succeed(key, origin, &frontier).await?;
+        let log = TrustedLog::new(origin, [key.verifier().clone()])?;
+        let kept = self.checkpoints().await?;
+        let stored = Continuity::of(&log, kept.iter().map(|(_, note)| note));
+        for continuity in trusted.map(Continuity::after).iter().chain([&stored]) {
+            self.check_continuity(continuity, &frontier).await?;
+        }
         let note = Checkpoint::new(origin, &frontier)?.sign(key)?;
         let kept = Change::Checkpoint { size: frontier.size(), note: note.to_string() };
         self.writer().change(kept).await?;
         Ok(note)
     }
 
-    /// Checks that the log begins with what this key signed of it last.
-    async fn succeed(&self, key: &SignerKey, origin: &str, frontier: &Frontier) -> Result<(), PostgresError> {
-        let log = TrustedLog::new(origin, [key.verifier().clone()])?;
-        let kept = self.checkpoints().await?;
-        let continuity = Continuity::of(&log, kept.iter().map(|(_, note)| note));
+    /// Checks that the log begins with what was signed.
+    async fn check_continuity(
+        &self,
+        continuity: &Continuity,
+        frontier: &Frontier,
+    ) -> Result<(), PostgresError> {
         let diverged =
             |_| PostgresError::Diverged { place: Arc::clone(self.place()), signed: continuity.signed() };
         let needed = &continuity.needed(frontier.size()).map_err(diverged)?;
         // A node that is there never changes, so that it need not be one state that is seen.
-        let read = |session: Arc<Session>| async move { log::nodes(&session, needed).await };
+        let read = |session: Arc<Session>| async move {
+            difference::check_tables(&session).await?;
+            log::nodes(&session, needed).await
+        };
         let nodes = self.readers().read(read).await?;
         continuity.prove(frontier, |id| nodes.get(&id).copied()).map_err(diverged)
     }

@@ -14,6 +14,7 @@ use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::audit::get;
+use super::difference;
 use super::error::PostgresError;
 use super::log::{self, signed};
 use super::session::{Parameter, Session};
@@ -39,7 +40,7 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// The database cannot be read. That something is wrong with the log is no error but a finding.
+    /// The database cannot be read, or its tables are not ours any more. That something is wrong with the log is no error but a finding.
     pub async fn verify(
         &self,
         log: &TrustedLog,
@@ -49,6 +50,7 @@ impl PostgresStore {
     ) -> Result<Verified, PostgresError> {
         let read = |session: Arc<Session>| async move {
             session.batch(SNAPSHOT).await?;
+            difference::check_tables(&session).await?;
             let mut verification = Verification::new(log, tail);
             if let Some(checkpoint) = trusted {
                 verification.trust(checkpoint);
@@ -70,6 +72,7 @@ impl PostgresStore {
                 notes = checkpoints(&session, &mut verification, place).await?;
             }
             surplus(&session, &mut verification, frontier.size()).await?;
+            verification.expect_size(frontier.size());
             session.batch("COMMIT").await?;
             Ok(verification.finish())
         };

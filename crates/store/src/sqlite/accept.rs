@@ -7,18 +7,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use ringfence::audit::{ConsoleStep, Hash};
-use ringfence::{AuditEntry, Clock as _, SystemClock};
+use ringfence::{AuditEntry, Clock as _, Fence, SystemClock};
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 use serde_json::json;
 
-use super::SqliteStore;
+use super::claims::ClaimCache;
 use super::error::SqliteError;
 use super::history::History;
 use super::mark::{self, MOST, Mark, MarkFile};
 use super::time::from_micros;
-use super::turn::Turn;
-use super::{file, lock, log, schema, total};
+use super::turn::{Start, Turn};
+use super::{SqliteBuilder, SqliteStore};
+use super::{file, idempotency, lock, log, schema, total};
 
 /// Why a store is refused, and what is missing as far as its mark tells.
 #[non_exhaustive]
@@ -45,10 +46,7 @@ impl SqliteStore {
     ///
     /// Somebody has it open, or it is refused for a reason that nobody can accept, such as malformed pages of its log.
     pub fn find_gap(path: &Path) -> Result<Option<StoreGap>, SqliteError> {
-        let path = file::resolve(path)?;
-        file::check_folder(&path)?;
-        let _lock = lock::own(&path)?;
-        gap(&path)
+        Self::builder(path).find_gap()
     }
 
     /// Goes on with a store that is refused, and returns what is missing; nothing where it was not refused.
@@ -60,23 +58,63 @@ impl SqliteStore {
     ///
     /// Those of [`SqliteStore::find_gap`], or the store cannot be written.
     pub fn accept_gap(path: &Path, by: &str, reason: &str) -> Result<Option<StoreGap>, SqliteError> {
-        let path = file::resolve(path)?;
+        Self::builder(path).accept_gap(by, reason)
+    }
+}
+
+impl SqliteBuilder {
+    /// Looks why a store is refused; nothing where it is not. Nobody else may have it open.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SqliteStore::find_gap`].
+    pub fn find_gap(&self) -> Result<Option<StoreGap>, SqliteError> {
+        let path = file::resolve(&self.path)?;
         file::check_folder(&path)?;
         let _lock = lock::own(&path)?;
-        let Some(gap) = gap(&path)? else { return Ok(None) };
+        self.gap(&path)
+    }
+
+    /// Goes on with a store that is refused, and returns what is missing; nothing where it was not refused.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SqliteStore::accept_gap`].
+    pub fn accept_gap(&self, by: &str, reason: &str) -> Result<Option<StoreGap>, SqliteError> {
+        let path = file::resolve(&self.path)?;
+        file::check_folder(&path)?;
+        let _lock = lock::own(&path)?;
+        let Some(gap) = self.gap(&path)? else { return Ok(None) };
         accept(&path, &gap, by, reason)?;
+        self.name()?.accept(&path)?;
         Ok(Some(gap))
+    }
+
+    /// Looks why a store is refused. The lock must be held alone.
+    fn gap(&self, path: &Path) -> Result<Option<StoreGap>, SqliteError> {
+        if let Some(gap) = gap(path)? {
+            return Ok(Some(gap));
+        }
+        match self.name()?.check(path) {
+            // What the other store has, and this one has not, nobody knows.
+            Err(why @ SqliteError::Elsewhere { .. }) => Ok(Some(StoreGap::new(why, None, 0, 0))),
+            checked => checked.map(|()| None),
+        }
     }
 }
 
 /// Looks why a store is refused. The lock must be held alone.
 fn gap(path: &Path) -> Result<Option<StoreGap>, SqliteError> {
+    // What has a second name can be written by it, also after somebody has accepted it.
+    for own in [path.to_owned(), mark::path(path)] {
+        file::look(&own)?;
+    }
     let mark = match MarkFile::open(path).and_then(|mark| mark.read()) {
         Ok(mark) => Ok(mark),
         Err(why @ (SqliteError::MarkDamaged { .. } | SqliteError::MarkMissing { .. })) => Err(why),
         Err(error) => return Err(error),
     };
-    if !file::exists(path)? || !schema::is_current(path)? {
+    if !schema::is_marked(path)? {
         return Ok(match mark {
             Ok(mark) if mark.sequence > 0 => {
                 let why = SqliteError::WentBack { path: path.to_owned(), missing: mark.sequence };
@@ -88,11 +126,14 @@ fn gap(path: &Path) -> Result<Option<StoreGap>, SqliteError> {
         });
     }
     let failed = |error| SqliteError::from_sqlite(path, &error);
-    let connection = schema::writer(path)?;
-    // A log whose tree does not fit is for nobody to accept.
+    let mut connection = schema::writer(path)?;
+    // Nothing is written to a store that nobody has accepted, not even its new tables.
+    let connection = schema::preview(&mut connection, path)?;
+    // Tables that somebody else has changed, and a log whose tree does not fit, are for nobody to accept.
+    schema::check_tables(&connection, path)?;
     let records = log::frontier(&connection, path)?.size();
-    let (fence, is_possible) = last_fence(&connection).map_err(failed)?;
     let history = History::read(&connection).map_err(failed);
+    let fence = last_fence(&connection).map_err(failed)?;
     let why = match (&mark, &history) {
         (Err(why), _) | (_, Err(why)) => Some(why.clone()),
         (Ok(mark), Ok(history)) => {
@@ -100,12 +141,8 @@ fn gap(path: &Path) -> Result<Option<StoreGap>, SqliteError> {
             missing.map(|missing| SqliteError::WentBack { path: path.to_owned(), missing })
         }
     };
-    let impossible = || SqliteError::Corrupt {
-        path: path.to_owned(),
-        why: "no store has handed out so many idempotency keys".to_owned(),
-    };
-    let why =
-        why.or_else(|| total::check(&connection, path).err()).or_else(|| (!is_possible).then(impossible));
+    let impossible = || history.as_ref().ok().and_then(|history| history.check_fence(path).err());
+    let why = why.or_else(|| total::check(&connection, path).err()).or_else(impossible);
     let mut gap = why.map(|why| StoreGap::new(why, mark.as_ref().ok(), records, fence));
     if let (Some(gap), Ok(history)) = (&mut gap, &history) {
         gap.transactions = gap.transactions.saturating_sub(history.sequence);
@@ -135,12 +172,13 @@ impl StoreGap {
 fn accept(path: &Path, gap: &StoreGap, by: &str, reason: &str) -> Result<(), SqliteError> {
     let failed = |error| SqliteError::from_sqlite(path, &error);
     let old = MarkFile::open(path).and_then(|mark| mark.read()).ok();
-    if !file::exists(path)? || !schema::is_current(path)? {
+    if !schema::is_marked(path)? {
         // It begins again, and what the mark knows is written below.
-        let mark = mark::path(path);
-        std::fs::remove_file(&mark).map_err(|error| SqliteError::from_io(&mark, &error))?;
+        file::remove(&mark::path(path))?;
         schema::make(path)?;
     }
+    // It is refused until it is accepted below, whatever its version.
+    schema::upgrade(path)?;
     let mut connection = schema::writer(path)?;
     let last = log::frontier(&connection, path)?;
     let now = SystemClock.now();
@@ -149,14 +187,11 @@ fn accept(path: &Path, gap: &StoreGap, by: &str, reason: &str) -> Result<(), Sql
         transaction.execute_batch(&format!("REINDEX {table}")).map_err(failed)?;
     }
     total::accept(&transaction).map_err(failed)?;
-    let fence = last_fence(&transaction).map_err(failed)?.0.max(old.map_or(0, |old| old.fence));
-    transaction
-        .execute("DELETE FROM sqlite_sequence WHERE name = 'idempotency'", [])
-        .and_then(|_| {
-            transaction.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('idempotency', ?1)", [fence])
-        })
-        .map_err(failed)?;
-    let mut turn = Turn::new(&transaction, path, &last, now);
+    let mut history = go_on(&transaction, old.as_ref(), path)?;
+    idempotency::end_sequence(&transaction).map_err(failed)?;
+    let (log, mut claims) = (last.to_bytes(), ClaimCache::default());
+    let start = Start { last: &last, log: &log, fence: history.fence, claims: &mut claims, now };
+    let mut turn = Turn::new(&transaction, path, start);
     let step = ConsoleStep {
         at: now,
         principal: by.to_owned(),
@@ -168,8 +203,7 @@ fn accept(path: &Path, gap: &StoreGap, by: &str, reason: &str) -> Result<(), Sql
     };
     turn.record(&AuditEntry::Console(&step))?;
     let end = turn.end()?;
-    let history = go_on(&transaction, old.as_ref(), path)?;
-    history.keep(&transaction, end.frontier.as_ref()).map_err(failed)?;
+    history.keep(&transaction, end.update()).map_err(failed)?;
     total::check(&transaction, path)?;
     transaction.commit().map_err(failed)?;
     schema::close_on_end(&connection).map_err(failed)?;
@@ -179,7 +213,7 @@ fn accept(path: &Path, gap: &StoreGap, by: &str, reason: &str) -> Result<(), Sql
         Ok(mark) if mark.read().is_ok() => mark,
         _ => MarkFile::create(path, history.store)?,
     };
-    mark.write(&history.mark(records, fence, now))?;
+    mark.write(&mark.lock()?, &history.mark(records, now))?;
     mark.sync()
 }
 
@@ -196,22 +230,19 @@ fn go_on(connection: &Connection, old: Option<&Mark>, path: &Path) -> Result<His
     let mut bytes = history.chain.as_bytes().to_vec();
     bytes.extend(old.iter().flat_map(|old| *old.chain.as_bytes()));
     let sequence = history.sequence.max(old.map_or(0, |old| old.sequence)).saturating_add(1);
-    Ok(History { store: history.store, sequence, chain: Hash::of(&bytes) })
+    let fence = last_fence(connection).map_err(failed)?;
+    let mut next = history.advance(sequence, Hash::of(&bytes));
+    next.fence = Fence(fence.max(old.map_or(0, |old| old.fence)));
+    Ok(next)
 }
 
-/// Returns the last fence that was handed out, and whether it is what the store says. What cannot be true is settled by the keys that
-/// are there.
-fn last_fence(connection: &Connection) -> rusqlite::Result<(u64, bool)> {
-    let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'idempotency'";
-    let said: Option<Value> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+/// Returns the last fence that was handed out, also where its row does not have its digest. What cannot be true is settled by the keys
+/// that are there.
+fn last_fence(connection: &Connection) -> rusqlite::Result<u64> {
+    let said: Value = connection.query_row("SELECT fence FROM frontier", [], |row| row.get(0))?;
     let said = match said {
-        None => Some(0),
-        Some(Value::Integer(fence)) => u64::try_from(fence).ok().filter(|fence| *fence <= MOST),
-        Some(_) => None,
+        Value::Integer(fence) => u64::try_from(fence).ok().filter(|fence| *fence < MOST),
+        _ => None,
     };
-    if let Some(fence) = said {
-        return Ok((fence, true));
-    }
-    let sql = "SELECT ifnull(max(fence), 0) FROM idempotency WHERE fence <= ?1";
-    Ok((connection.query_row(sql, [MOST], |row| row.get(0))?, false))
+    Ok(idempotency::last_key(connection)?.0.max(said.unwrap_or(0)))
 }

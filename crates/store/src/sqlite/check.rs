@@ -6,12 +6,17 @@ use rusqlite::Connection;
 
 use super::SqliteStore;
 use super::error::SqliteError;
-use super::{approval, idempotency, log, total, value};
+use super::{approval, idempotency, log, schema, total, value};
 
 /// How many rows of one kind are named.
 const NAMED: usize = 100;
 
 impl SqliteStore {
+    /// Refuses tables that somebody else has changed: what is read there proves nothing.
+    pub(super) fn check_tables(&self, connection: &Connection) -> Result<(), SqliteError> {
+        schema::check_tables(connection, self.path())
+    }
+
     /// Looks for what does not fit together, and returns one sentence for each.
     ///
     /// # Errors
@@ -20,6 +25,8 @@ impl SqliteStore {
     pub fn check(&self) -> Result<Vec<String>, SqliteError> {
         self.0.readers.snapshot(|snapshot| {
             let mut found = pages(snapshot).map_err(|error| self.failed(&error))?;
+            let differences = schema::find_differences(snapshot).map_err(|error| self.failed(&error))?;
+            found.extend(differences.into_iter().map(|difference| difference.sentence));
             found.extend(relations(snapshot).map_err(|error| self.failed(&error))?);
             found.extend(spaces(snapshot).map_err(|error| self.failed(&error))?);
             found.extend(requests(snapshot).map_err(|error| self.failed(&error))?);

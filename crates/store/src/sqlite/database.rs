@@ -35,12 +35,17 @@ impl Database for SqliteStore {
         self.asking(move |store| store.entry(index))
     }
 
-    fn sign<'a>(&'a self, key: &'a SignerKey, origin: &'a str) -> Answer<'a, Note> {
+    fn sign<'a>(
+        &'a self,
+        key: &'a SignerKey,
+        origin: &'a str,
+        trusted: Option<&'a Checkpoint>,
+    ) -> Answer<'a, Note> {
         async move {
             let frontier = self.transact(0, |turn| turn.frontier()).await?;
-            let trusted = TrustedLog::new(origin, [key.verifier().clone()]).map_err(SqliteError::from)?;
-            let signed = frontier.clone();
-            self.blocking(move |store| store.check_signed(&trusted, &signed)).await?;
+            let log = TrustedLog::new(origin, [key.verifier().clone()]).map_err(SqliteError::from)?;
+            let (signed, trusted) = (frontier.clone(), trusted.cloned());
+            self.blocking(move |store| store.check_signed(&log, trusted.as_ref(), &signed)).await?;
             let note = Checkpoint::new(origin, &frontier).and_then(|checkpoint| checkpoint.sign(key));
             let note = note.map_err(SqliteError::from)?;
             self.transact(0, log::keeping_checkpoint(frontier.size(), &note)).await?;

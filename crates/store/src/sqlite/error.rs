@@ -49,6 +49,16 @@ pub enum SqliteError {
         /// How many records were signed.
         signed: u64,
     },
+    /// The name led to another file before.
+    #[error("the store `{}` was `{}` before and is `{}` now: restore the link, or run `ringfence store accept`", path.display(), before.display(), real.display())]
+    Elsewhere {
+        /// The name.
+        path: PathBuf,
+        /// Where it led.
+        before: PathBuf,
+        /// Where it leads.
+        real: PathBuf,
+    },
     /// An entry cannot be kept.
     #[error("the entry cannot be kept: {why}")]
     Entry {
@@ -85,6 +95,12 @@ pub enum SqliteError {
     #[error("there is no room on the disk for the database `{}`", path.display())]
     Full {
         /// The file.
+        path: PathBuf,
+    },
+    /// Somebody put a journal beside the database, which SQLite would roll back into it.
+    #[error("`{}` is not from ringfence and would change the store: move it away, then run `ringfence store check`", path.display())]
+    Journal {
+        /// The journal.
         path: PathBuf,
     },
     /// The file has other names, by which others can write to it.
@@ -175,7 +191,9 @@ impl SqliteError {
             | Self::Corrupt { .. }
             | Self::Diverged { .. }
             | Self::Database { .. }
+            | Self::Elsewhere { .. }
             | Self::File { .. }
+            | Self::Journal { .. }
             | Self::Linked { .. }
             | Self::Locked { .. }
             | Self::MarkDamaged { .. }

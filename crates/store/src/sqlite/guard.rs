@@ -4,7 +4,8 @@
 //! exchanged in place: whoever commits keeps the state of the files in the mark, and another state makes the next one
 //! look whether every row is there.
 //!
-//! INVARIANT: nothing is acknowledged unless the files were the same before and after, and the mark says so.
+//! INVARIANT: nothing is acknowledged unless all files were the same before, the database and its log also afterwards, and the mark says
+//! so.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,8 +25,10 @@ use super::{schema, total};
 pub(super) struct StoreGuard {
     path: PathBuf,
     mark: MarkFile,
-    log: PathBuf,
-    files: Vec<(PathBuf, FileId)>,
+    database: OpenFile,
+    log: OpenFile,
+    /// The index of the log, and the mark.
+    companions: [OpenFile; 2],
     /// How far this process has seen the store come.
     last: Mutex<(u64, Hash)>,
     /// It was refused once: nobody moves its log into the database after that.
@@ -41,17 +44,23 @@ impl StoreGuard {
         let mark = MarkFile::open(path)?;
         let found = mark.read()?;
         let transaction = connection.unchecked_transaction().map_err(failed)?;
-        let history = History::read(&transaction).map_err(failed)?;
-        check_growth(path, &history, &found, &transaction)?;
-        let log = beside(path, "-wal");
-        let mut files = Vec::new();
-        for name in [path.to_owned(), log.clone(), beside(path, "-shm"), mark.path().to_owned()] {
-            let (id, _) = file::look(&name)?.ok_or_else(|| SqliteError::Replaced { path: name.clone() })?;
-            files.push((name, id));
+        if is_first {
+            schema::check_tables(&transaction, path)?;
         }
-        let last = Mutex::new((history.sequence, history.chain));
-        let guard =
-            Self { path: path.to_owned(), mark, log, files, last, is_refused: AtomicBool::new(false) };
+        let history = History::read(&transaction).map_err(failed)?;
+        history.check_growth(path, &found, &transaction)?;
+        let database = OpenFile::find(path.to_owned())?;
+        let log = OpenFile::find(beside(path, "-wal"))?;
+        let companions = [OpenFile::find(beside(path, "-shm"))?, OpenFile::find(mark.path().to_owned())?];
+        let guard = Self {
+            path: path.to_owned(),
+            mark,
+            database,
+            log,
+            companions,
+            last: Mutex::new((history.sequence, history.chain)),
+            is_refused: AtomicBool::new(false),
+        };
         if is_first {
             total::check(&transaction, path)?;
             let lock = guard.mark.lock()?;
@@ -59,7 +68,7 @@ impl StoreGuard {
             if found.sequence <= history.sequence {
                 let seen =
                     Mark { store: history.store, sequence: history.sequence, chain: history.chain, ..found };
-                guard.mark.write(&Mark { database, log, ..seen })?;
+                guard.mark.write(&lock, &Mark { database, log, ..seen })?;
             }
             drop(lock);
         }
@@ -77,8 +86,8 @@ impl StoreGuard {
         let lock = self.mark.lock()?;
         self.refuse(|| {
             let (database, log) = self.check_files()?;
-            let mark = self.mark.read()?;
-            check_growth(&self.path, history, &mark, connection)?;
+            let mark = self.mark.read_locked(&lock)?;
+            history.check_growth(&self.path, &mark, connection)?;
             self.check_last(history, self.last(), connection)?;
             if (database, log) != (mark.database, mark.log) {
                 self.check_content()?;
@@ -123,12 +132,15 @@ impl StoreGuard {
         }
     }
 
-    /// Keeps what was committed in the mark; only then it may be acknowledged.
-    pub(super) fn end(&self, _lock: &MarkLock<'_>, mark: &Mark) -> Result<(), SqliteError> {
-        let (database, log) = self.check_files()?;
-        self.mark.write(&Mark { database, log, ..*mark })?;
+    /// Keeps what was committed in the mark, and returns the size of the log; only then it may be acknowledged.
+    ///
+    /// What was committed is in the database and its log: if these are the files that were opened, it is where the next one
+    /// looks. An index or a mark that was exchanged meanwhile is as if it were exchanged now, which the next look finds.
+    pub(super) fn end(&self, lock: &MarkLock<'_>, mark: &Mark) -> Result<u64, SqliteError> {
+        let (database, log) = self.check_content_files()?;
+        self.mark.write(lock, &Mark { database, log, ..*mark })?;
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (mark.sequence, mark.chain);
-        Ok(())
+        Ok(log.size)
     }
 
     /// Moves the log into the database, or does something else to the files that is no transaction.
@@ -138,7 +150,7 @@ impl StoreGuard {
             return Err(SqliteError::Replaced { path: self.path.clone() });
         }
         let (database, log) = self.check_files()?;
-        let mark = self.mark.read()?;
+        let mark = self.mark.read_locked(&lock)?;
         let is_known = (database, log) == (mark.database, mark.log);
         if !is_known {
             // Somebody else has written to the files: a log that is not whole must not get into the database.
@@ -147,8 +159,8 @@ impl StoreGuard {
         let done = work();
         let stamp = |path| file::look(path).map(|found| found.map_or(Stamp::default(), |(_, stamp)| stamp));
         if is_known {
-            let (database, log) = (stamp(&self.path)?, stamp(&self.log)?);
-            self.mark.write(&Mark { database, log, ..mark })?;
+            let (database, log) = (stamp(&self.path)?, stamp(&self.log.path)?);
+            self.mark.write(&lock, &Mark { database, log, ..mark })?;
         }
         drop(lock);
         Ok(done)
@@ -172,10 +184,10 @@ impl StoreGuard {
         // Somebody may be at work on the files.
         let lock = self.mark.lock()?;
         let (database, log) = self.check_files()?;
-        let mark = self.mark.read()?;
+        let mark = self.mark.read_locked(&lock)?;
         if !is_known((database, log), &mark) {
             self.refuse(|| self.check_content())?;
-            self.mark.write(&Mark { database, log, ..mark })?;
+            self.mark.write(&lock, &Mark { database, log, ..mark })?;
         }
         drop(lock);
         Ok(())
@@ -188,18 +200,15 @@ impl StoreGuard {
 
     /// Refuses files that are not those that were opened, and returns the state of the database and of its log.
     fn check_files(&self) -> Result<(Stamp, Stamp), SqliteError> {
-        let (mut database, mut log) = (Stamp::default(), Stamp::default());
-        for (path, id) in &self.files {
-            match file::look(path)? {
-                Some((found, stamp)) if found == *id => match path {
-                    path if *path == self.path => database = stamp,
-                    path if *path == self.log => log = stamp,
-                    _ => {}
-                },
-                _ => return Err(SqliteError::Replaced { path: path.clone() }),
-            }
+        for file in &self.companions {
+            file.check()?;
         }
-        Ok((database, log))
+        self.check_content_files()
+    }
+
+    /// The same for the two files that hold what was committed.
+    fn check_content_files(&self) -> Result<(Stamp, Stamp), SqliteError> {
+        Ok((self.database.check()?, self.log.check()?))
     }
 
     /// Looks at everything with a connection that has nothing cached: somebody else has written to the files.
@@ -207,8 +216,9 @@ impl StoreGuard {
         let checked = schema::reader(&self.path).and_then(|connection| {
             let failed = |error| SqliteError::from_sqlite(&self.path, &error);
             let snapshot = connection.unchecked_transaction().map_err(failed)?;
+            schema::check_tables(&snapshot, &self.path)?;
             let history = History::read(&snapshot).map_err(failed)?;
-            check_growth(&self.path, &history, &self.mark.read()?, &snapshot)?;
+            history.check_growth(&self.path, &self.mark.read()?, &snapshot)?;
             self.check_last(&history, self.last(), &snapshot)?;
             total::check(&snapshot, &self.path)
         });
@@ -220,16 +230,27 @@ impl StoreGuard {
     }
 }
 
-/// Refuses a store that has gone back, or another one.
-fn check_growth(
-    path: &Path,
-    history: &History,
-    mark: &Mark,
-    connection: &Connection,
-) -> Result<(), SqliteError> {
-    match history.missing(mark, connection).map_err(|error| SqliteError::from_sqlite(path, &error))? {
-        None => Ok(()),
-        Some(missing) => Err(SqliteError::WentBack { path: path.to_owned(), missing }),
+/// A file that is open, which stays the same file while it is.
+#[derive(Debug)]
+struct OpenFile {
+    path: PathBuf,
+    id: FileId,
+}
+
+impl OpenFile {
+    fn find(path: PathBuf) -> Result<Self, SqliteError> {
+        match file::look(&path)? {
+            Some((id, _)) => Ok(Self { path, id }),
+            None => Err(SqliteError::Replaced { path }),
+        }
+    }
+
+    /// Refuses another file of this name, and returns the state of this one.
+    fn check(&self) -> Result<Stamp, SqliteError> {
+        match file::look(&self.path)? {
+            Some((id, stamp)) if id == self.id => Ok(stamp),
+            _ => Err(SqliteError::Replaced { path: self.path.clone() }),
+        }
     }
 }
 

@@ -16,8 +16,10 @@ use ringfence::{
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row, params_from_iter, types::Value};
 
 use super::SqliteStore;
-use super::digest::{RowDigest, damaged};
+use super::digest::damaged;
 use super::error::SqliteError;
+use super::key_row::{KeyRow, LOST};
+use super::mark::MOST;
 use super::time::{from_micros, micros, micros_up};
 use super::total;
 use super::turn::Turn;
@@ -26,128 +28,6 @@ use super::turn::Turn;
 const LISTED: Duration = Duration::from_hours(24);
 /// How many rows one sweep removes, so that nobody waits long for it.
 const SWEPT: u64 = 1_000;
-
-/// What is said of a key that is not where it must be.
-const LOST: &str = "an index does not lead to an idempotency key";
-
-/// A key as it is stored.
-#[derive(Clone)]
-struct KeyRow {
-    fence: Fence,
-    name: KeyName,
-    digest: String,
-    arguments: String,
-    run: String,
-    owner: String,
-    instance: String,
-    claimed: i64,
-    state: String,
-    output: Option<String>,
-    until: Option<i64>,
-}
-
-impl KeyRow {
-    const COLUMNS: &str =
-        "fence, scope, key, digest, arguments, run, owner, instance, claimed_us, state, output,
-        until_us, row_digest";
-
-    /// Reads a row, and refuses one that does not have its digest.
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let read = Self::read_unchecked(row)?;
-        read.row_digest().check(row.get(12)?, "an idempotency key does not have its digest")?;
-        Ok(read)
-    }
-
-    fn read_unchecked(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            fence: Fence(row.get(0)?),
-            name: KeyName { scope: row.get(1)?, key: row.get(2)? },
-            digest: row.get(3)?,
-            arguments: row.get(4)?,
-            run: row.get(5)?,
-            owner: row.get(6)?,
-            instance: row.get(7)?,
-            claimed: row.get(8)?,
-            state: row.get(9)?,
-            output: row.get(10)?,
-            until: row.get(11)?,
-        })
-    }
-
-    fn row_digest(&self) -> RowDigest {
-        RowDigest::new("idempotency")
-            .number(self.fence.0.cast_signed())
-            .text(&self.name.scope)
-            .text(&self.name.key)
-            .text(&self.digest)
-            .text(&self.arguments)
-            .text(&self.run)
-            .text(&self.owner)
-            .text(&self.instance)
-            .number(self.claimed)
-            .text(&self.state)
-            .optional_text(self.output.as_deref())
-            .optional_number(self.until)
-    }
-
-    /// Looks for a key by two indexes: where one is damaged the other still has it.
-    fn find(connection: &Connection, name: &KeyName) -> rusqlite::Result<Option<Self>> {
-        let sql = format!("SELECT {} FROM idempotency WHERE scope = ?1 AND key = ?2", Self::COLUMNS);
-        let found =
-            connection.prepare_cached(&sql)?.query_row((&name.scope, &name.key), Self::read).optional()?;
-        if let Some(found) = &found {
-            // An index that is damaged may lead to another key.
-            return if found.name == *name { Ok(Some(found.clone())) } else { Err(damaged(LOST)) };
-        }
-        let sql = "SELECT count(*) FROM idempotency INDEXED BY idempotency_key WHERE key = ?2 AND scope = ?1";
-        let others: u64 =
-            connection.prepare_cached(sql)?.query_row((&name.scope, &name.key), |row| row.get(0))?;
-        if others == 0 { Ok(None) } else { Err(damaged(LOST)) }
-    }
-
-    /// Looks for a key by the index that does not keep keys unique. Whoever adds it where there is none asks the other
-    /// index too: SQLite refuses a second row.
-    fn find_to_claim(connection: &Connection, name: &KeyName) -> rusqlite::Result<Option<Self>> {
-        let sql = format!(
-            "SELECT {} FROM idempotency INDEXED BY idempotency_key WHERE key = ?2 AND scope = ?1",
-            Self::COLUMNS
-        );
-        let found =
-            connection.prepare_cached(&sql)?.query_row((&name.scope, &name.key), Self::read).optional()?;
-        match found {
-            Some(found) if found.name != *name => Err(damaged(LOST)),
-            found => Ok(found),
-        }
-    }
-
-    /// Says whether nobody is answered with it any more.
-    fn is_over(&self, now: Duration) -> bool {
-        matches!(self.state(), KeyState::Committed | KeyState::Failed)
-            && self.until.is_some_and(|until| until <= micros(now))
-    }
-
-    /// Returns the state. One that is not known is nobody's to run again.
-    fn state(&self) -> KeyState {
-        KeyState::ALL.into_iter().find(|state| state.as_str() == self.state).unwrap_or(KeyState::Unknown)
-    }
-
-    /// Says what a claim finds; nothing where the key is free.
-    fn found(
-        &self,
-        digest: &str,
-        now: Duration,
-        lives: impl FnOnce(&str) -> Result<bool, SqliteError>,
-    ) -> Result<Option<Claim>, SqliteError> {
-        Ok(match self.state() {
-            KeyState::Failed => None,
-            KeyState::Committed if self.until.is_none_or(|until| until <= micros(now)) => None,
-            _ if self.digest != digest => Some(Claim::Conflict),
-            KeyState::Committed => Some(Claim::Replay(self.output.clone().unwrap_or_default())),
-            KeyState::Executing if lives(&self.instance)? => Some(Claim::InFlight),
-            KeyState::Executing | KeyState::Unknown => Some(Claim::Unknown(self.fence)),
-        })
-    }
-}
 
 impl IdempotencyStore for SqliteStore {
     fn claim<'a>(&'a self, claim: &'a KeyClaim) -> BoxFuture<'a, Result<Claim, StoreError>> {
@@ -183,10 +63,7 @@ impl IdempotencyStore for SqliteStore {
             Settlement::Committed { output, .. } => output.len(),
             Settlement::Failed | Settlement::Unknown => 0,
         };
-        let settled = self.transact(bytes, move |turn| {
-            let now = turn.now();
-            turn.sql(|transaction| settle(transaction, &name, fence, &settlement, now))
-        });
+        let settled = self.transact(bytes, move |turn| settle(turn, &name, fence, &settlement));
         async move { Ok(settled.await?) }.boxed()
     }
 
@@ -264,27 +141,28 @@ fn grant(
             Ok(None) => {}
         }
     }
-    let fence = turn.next_fence(|transaction| next_fence(transaction))?;
+    let fence = turn.next_fence();
+    if let Some(held) = held
+        && !remove(turn, &held)?
+    {
+        return turn.sql(|_| Err(damaged(LOST)));
+    }
+    let KeyClaim { name, digest, arguments, run, owner } = claim;
+    let row = KeyRow {
+        fence,
+        name: name.clone(),
+        digest: digest.clone(),
+        arguments: arguments.clone(),
+        run: run.to_string(),
+        owner: owner.clone(),
+        instance: instance.to_owned(),
+        claimed: micros(now),
+        state: KeyState::Executing.as_str().to_owned(),
+        output: None,
+        until: None,
+    };
+    let row_digest = row.row_digest().finish();
     turn.sql(|transaction| {
-        if let Some(held) = held {
-            transaction
-                .prepare_cached("DELETE FROM idempotency WHERE fence = ?1")?
-                .execute([held.fence.0])?;
-        }
-        let KeyClaim { name, digest, arguments, run, owner } = claim;
-        let row = KeyRow {
-            fence,
-            name: name.clone(),
-            digest: digest.clone(),
-            arguments: arguments.clone(),
-            run: run.to_string(),
-            owner: owner.clone(),
-            instance: instance.to_owned(),
-            claimed: micros(now),
-            state: KeyState::Executing.as_str().to_owned(),
-            output: None,
-            until: None,
-        };
         let mut insert = transaction.prepare_cached(
             "INSERT INTO idempotency
                  (fence, scope, key, digest, arguments, run, owner, instance, claimed_us, state, row_digest)
@@ -301,33 +179,90 @@ fn grant(
             instance,
             row.claimed,
             &row.state,
-            row.row_digest().finish(),
+            row_digest,
         ));
         match inserted.map_err(|error| (error.sqlite_error_code(), error)) {
-            Ok(_) => Ok(Ok(Claim::Granted(row.fence))),
+            Ok(_) => Ok(()),
             Err((Some(ErrorCode::ConstraintViolation), _)) => Err(damaged(LOST)),
             Err((_, error)) => Err(error),
         }
-    })
+    })?;
+    turn.keys().add(row_digest);
+    turn.claims().insert(row, row_digest);
+    Ok(Ok(Claim::Granted(fence)))
 }
 
-/// Returns a fence that was never handed out, whichever of the counters is damaged.
-fn next_fence(connection: &Connection) -> rusqlite::Result<Fence> {
-    let mut select = connection.prepare_cached(
-        "SELECT max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'idempotency'), 0),
-                    ifnull((SELECT max(fence) FROM idempotency), 0)) + 1",
-    )?;
-    select.query_row([], |row| row.get(0)).map(Fence)
+/// Removes a key whose row has its digest, and says whether it was there.
+fn remove(turn: &mut Turn<'_>, row: &KeyRow) -> Result<bool, SqliteError> {
+    let removed = turn.sql(|transaction| {
+        transaction.prepare_cached("DELETE FROM idempotency WHERE fence = ?1")?.execute([row.fence.0])
+    })?;
+    if removed == 1 {
+        turn.keys().remove(row.row_digest().finish());
+    }
+    Ok(removed == 1)
+}
+
+/// Returns the last fence that a version before 5 handed out. One that cannot be true stays so, and a person settles it.
+pub(super) fn last_sequence(connection: &Connection) -> rusqlite::Result<Fence> {
+    let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'idempotency'";
+    let said: Option<Value> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+    let said = match said {
+        None => 0,
+        Some(Value::Integer(fence)) => u64::try_from(fence).unwrap_or(MOST),
+        Some(_) => MOST,
+    };
+    Ok(last_key(connection)?.max(Fence(said)))
+}
+
+/// Returns the last fence of the keys that are there. One that cannot be true does not count.
+pub(super) fn last_key(connection: &Connection) -> rusqlite::Result<Fence> {
+    let sql = "SELECT ifnull(max(fence), 0) FROM idempotency WHERE fence <= ?1";
+    connection.query_row(sql, [MOST], |row| row.get(0)).map(Fence)
+}
+
+/// Has SQLite count no fences: the row of the history says which was the last one.
+pub(super) fn end_sequence(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute("DELETE FROM sqlite_sequence WHERE name = 'idempotency'", [])?;
+    let sql = "INSERT INTO sqlite_sequence (name, seq) VALUES ('idempotency', ?1)";
+    connection.execute(sql, [MOST]).map(drop)
 }
 
 /// Keeps what became of a call, unless the key is committed or has another fence.
 fn settle(
-    connection: &Connection,
+    turn: &mut Turn<'_>,
     name: &KeyName,
     fence: Fence,
     settlement: &Settlement,
-    now: Duration,
-) -> rusqlite::Result<Settled> {
+) -> Result<Settled, SqliteError> {
+    // What this process has claimed it need not read: if the row has the same digest, it is the same row.
+    if let Some((row, before)) = turn.claims().take(fence, name)
+        && write_settlement(turn, row, before, settlement)?
+    {
+        return Ok(Settled::Kept);
+    }
+    let Some(row) = turn.sql(|transaction| KeyRow::find(transaction, name))? else {
+        return Ok(Settled::Stale);
+    };
+    if row.fence != fence || row.state() == KeyState::Committed {
+        return Ok(Settled::Stale);
+    }
+    let before = row.row_digest().finish();
+    if write_settlement(turn, row, before, settlement)? {
+        Ok(Settled::Kept)
+    } else {
+        turn.sql(|_| Err(damaged(LOST)))
+    }
+}
+
+/// Settles the row of a key if it still has this digest, and says whether it has.
+fn write_settlement(
+    turn: &mut Turn<'_>,
+    mut row: KeyRow,
+    before: i64,
+    settlement: &Settlement,
+) -> Result<bool, SqliteError> {
+    let now = turn.now();
     let (state, output, until) = match settlement {
         Settlement::Committed { output, keep } => {
             (KeyState::Committed, Some(output), Some(micros_up(now.saturating_add(*keep))))
@@ -335,18 +270,21 @@ fn settle(
         Settlement::Failed => (KeyState::Failed, None, Some(micros(now.saturating_add(LISTED)))),
         Settlement::Unknown => (KeyState::Unknown, None, None),
     };
-    let Some(mut row) = KeyRow::find(connection, name)? else { return Ok(Settled::Stale) };
-    if row.fence != fence || row.state() == KeyState::Committed {
-        return Ok(Settled::Stale);
-    }
     state.as_str().clone_into(&mut row.state);
     row.output = output.cloned();
     row.until = until;
-    let mut update = connection.prepare_cached(
-        "UPDATE idempotency SET state = ?1, output = ?2, until_us = ?3, row_digest = ?4 WHERE fence = ?5",
-    )?;
-    update.execute((&row.state, output, until, row.row_digest().finish(), fence.0))?;
-    Ok(Settled::Kept)
+    let after = row.row_digest().finish();
+    let updated = turn.sql(|transaction| {
+        let mut update = transaction.prepare_cached(
+            "UPDATE idempotency SET state = ?1, output = ?2, until_us = ?3, row_digest = ?4
+             WHERE fence = ?5 AND row_digest = ?6",
+        )?;
+        update.execute((&row.state, output, until, after, row.fence.0, before))
+    })?;
+    if updated == 1 {
+        turn.keys().change(before, after);
+    }
+    Ok(updated == 1)
 }
 
 /// Keeps what a person found out about a key in doubt, and the entry that says so.
@@ -368,25 +306,28 @@ fn find_out(turn: &mut Turn<'_>, finding: &KeyFinding) -> Result<Result<Settled,
     }
     let settlement = KeySettlement::new(finding, &held.run, now);
     turn.record(&AuditEntry::Settlement(&settlement))?;
-    turn.sql(|transaction| settle(transaction, &finding.name, finding.fence, &finding.settlement, now))
-        .map(Ok)
+    settle(turn, &finding.name, finding.fence, &finding.settlement).map(Ok)
 }
 
 /// Removes some of the keys whose time is up, and returns how many. One that does not have its digest stays: its time may
 /// not be up.
-pub(super) fn sweep(connection: &Connection, now: Duration) -> rusqlite::Result<u64> {
-    let sql = format!("SELECT {} FROM idempotency WHERE until_us <= ?1 LIMIT ?2", KeyRow::COLUMNS);
-    let mut select = connection.prepare_cached(&sql)?;
-    let mut rows = select.query((micros(now), SWEPT))?;
-    let mut over = Vec::new();
-    while let Some(row) = rows.next()? {
-        over.extend(KeyRow::read(row).ok().filter(|row| row.is_over(now)).map(|row| row.fence));
+pub(super) fn sweep(turn: &mut Turn<'_>) -> Result<u64, SqliteError> {
+    let now = turn.now();
+    let over = turn.sql(|transaction| {
+        let sql = format!("SELECT {} FROM idempotency WHERE until_us <= ?1 LIMIT ?2", KeyRow::COLUMNS);
+        let mut select = transaction.prepare_cached(&sql)?;
+        let mut rows = select.query((micros(now), SWEPT))?;
+        let mut over = Vec::new();
+        while let Some(row) = rows.next()? {
+            over.extend(KeyRow::read(row).ok().filter(|row| row.is_over(now)));
+        }
+        Ok(over)
+    })?;
+    let mut swept = 0;
+    for row in &over {
+        swept += u64::from(remove(turn, row)?);
     }
-    let mut delete = connection.prepare_cached("DELETE FROM idempotency WHERE fence = ?1")?;
-    for fence in &over {
-        delete.execute([fence.0])?;
-    }
-    Ok(u64::try_from(over.len()).unwrap_or(u64::MAX))
+    Ok(swept)
 }
 
 /// Counts the rows that do not have their digests.

@@ -1,5 +1,9 @@
 //! Who is alive, exactly: each store that writes holds the lock of a file of its own for as long as it lives.
 //!
+//! The files lie in a folder beside the store, `STORE.live`, which is there as long as the store and which sandboxes hide: a file that
+//! was made beside the store itself could be removed by a command that may write there and began before it. Older versions made them
+//! there, and are still asked.
+//!
 //! A lock ends with the process that holds it, however that ends, and asks no clock. Whether another lives is asked by
 //! trying its lock: no file, or a lock that is to be had, is a dead one.
 //!
@@ -10,13 +14,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use super::error::SqliteError;
 use super::{file, lock};
 
-/// The end of the name of a file that tells of a life.
+/// The end of the name of the folder, and of a file that an older version made beside the store.
 const SUFFIX: &str = ".live";
 /// How many characters an id has: 16 bytes in hexadecimal.
 const ID: usize = 32;
@@ -37,6 +41,7 @@ impl Instance {
         path: &Path,
         mut draw: impl FnMut() -> Result<String, SqliteError>,
     ) -> Result<Self, SqliteError> {
+        make_folder(path)?;
         for _ in 0..DRAWS {
             let id = draw()?;
             let name = name(path, &id);
@@ -71,16 +76,27 @@ pub(super) fn lives(path: &Path, id: &str) -> Result<bool, SqliteError> {
     if !is_id(id.as_bytes()) {
         return Ok(false);
     }
-    owned(&name(path, id)).map(|owned| owned == Owned::Yes)
+    for name in [name(path, id), former_name(path, id)] {
+        if owned(&name)? == Owned::Yes {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Removes the files of those that are dead.
 pub(super) fn sweep(path: &Path) -> Result<(), SqliteError> {
     let (Some(directory), Some(stem)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    sweep_folder(directory, |name| belongs(name, stem))?;
+    let own = folder(path);
+    if own.is_dir() { sweep_folder(&own, |name| is_id(name.as_bytes())) } else { Ok(()) }
+}
+
+fn sweep_folder(directory: &Path, is_one: impl Fn(&OsStr) -> bool) -> Result<(), SqliteError> {
     let failed = |error| SqliteError::from_io(directory, &error);
     for found in std::fs::read_dir(directory).map_err(failed)? {
         let name = found.map_err(failed)?.file_name();
-        if !belongs(&name, stem) {
+        if !is_one(&name) {
             continue;
         }
         let name = directory.join(name);
@@ -122,8 +138,37 @@ fn owned(name: &Path) -> Result<Owned, SqliteError> {
     Ok(if free { Owned::No(file) } else { Owned::Yes })
 }
 
+/// Returns the folder of the files.
+fn folder(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(SUFFIX);
+    name.into()
+}
+
+/// Makes the folder where there is none, and refuses one that others may write to.
+pub(super) fn make_folder(path: &Path) -> Result<(), SqliteError> {
+    let folder = folder(path);
+    let failed = |error: std::io::Error| SqliteError::from_io(&folder, &error);
+    match std::fs::DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        made => made.map_err(failed)?,
+    }
+    let found = std::fs::symlink_metadata(&folder).map_err(failed)?;
+    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+    if found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
+        Ok(())
+    } else {
+        Err(SqliteError::Permissions { path: folder })
+    }
+}
+
 /// Returns the file that tells of the life of this id.
 fn name(path: &Path, id: &str) -> PathBuf {
+    folder(path).join(id)
+}
+
+/// Returns the file that an older version made for it.
+fn former_name(path: &Path, id: &str) -> PathBuf {
     let mut name = OsString::from(path).into_vec();
     name.extend_from_slice(b"-");
     name.extend_from_slice(id.as_bytes());
@@ -131,7 +176,7 @@ fn name(path: &Path, id: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec(name))
 }
 
-/// Says whether a name is one of those that [`name`] gives for this database.
+/// Says whether a name is one of those that [`former_name`] gives for this database.
 fn belongs(name: &OsStr, stem: &OsStr) -> bool {
     let rest = name.as_bytes().strip_prefix(stem.as_bytes()).and_then(|rest| rest.strip_prefix(b"-"));
     rest.and_then(|rest| rest.strip_suffix(SUFFIX.as_bytes())).is_some_and(is_id)
@@ -198,10 +243,16 @@ mod tests {
         for kept in kept {
             std::fs::write(directory.path().join(kept), "").unwrap();
         }
-        file::open_new(&name(&path, id)).unwrap();
-        assert!(!lives(&path, id).unwrap());
-        sweep(&path).unwrap();
-        assert!(!name(&path, id).exists());
+        make_folder(&path).unwrap();
+        for name in [name(&path, id), former_name(&path, id)] {
+            let held = file::open_new(&name).unwrap();
+            held.try_lock().unwrap();
+            assert!(lives(&path, id).unwrap(), "{}", name.display());
+            drop(held);
+            assert!(!lives(&path, id).unwrap());
+            sweep(&path).unwrap();
+            assert!(!name.exists());
+        }
         for kept in kept {
             assert!(directory.path().join(kept).exists(), "{kept}");
         }
@@ -211,6 +262,7 @@ mod tests {
     fn a_file_that_was_swept_before_it_was_locked_is_not_used() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.db");
+        make_folder(&path).unwrap();
         let file = file::open_new(&name(&path, "0123456789abcdef0123456789abcdef")).unwrap();
         sweep(&path).unwrap();
         file.try_lock().unwrap();

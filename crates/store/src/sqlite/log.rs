@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ringfence::audit::{ConsistencyProof, Frontier, Hash, NodeId, Note};
-use rusqlite::{Connection, OptionalExtension as _, Transaction};
+use rusqlite::{Connection, OptionalExtension as _};
 
 use super::error::SqliteError;
 use super::turn::Turn;
@@ -28,7 +28,7 @@ impl Spans {
     }
 
     /// Keeps them.
-    pub(super) fn keep(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    pub(super) fn keep(&self, transaction: &Connection) -> rusqlite::Result<()> {
         let mut widen = transaction.prepare_cached(
             "INSERT INTO span (block, first_ms, last_ms) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE
              SET first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms)
@@ -43,7 +43,7 @@ impl Spans {
 
 /// Appends one line, and the nodes that it completes. Its time is to be kept in the same transaction.
 pub(super) fn append(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     frontier: &mut Frontier,
     spans: &mut Spans,
     Line { line, leaf }: &Line,
@@ -95,7 +95,7 @@ pub(super) fn keeping_checkpoint(
 }
 
 /// Drops some of the raw outputs from before a time, and returns how many.
-pub(super) fn forget_raw(transaction: &Transaction<'_>, before: Duration) -> rusqlite::Result<u64> {
+pub(super) fn forget_raw(transaction: &Connection, before: Duration) -> rusqlite::Result<u64> {
     let mut update = transaction.prepare_cached(
         "UPDATE entry SET raw = NULL WHERE position IN
              (SELECT position FROM entry WHERE raw IS NOT NULL AND at_ms < ?1 LIMIT ?2)",
@@ -122,13 +122,14 @@ pub(super) fn frontier(connection: &Connection, path: &Path) -> Result<Frontier,
     Ok(frontier)
 }
 
-/// Reads where the log stands, and refuses one that does not go on from `last`.
+/// Returns where the log stands, from the bytes in its row, and refuses one that does not go on from `last`.
 pub(super) fn grown_frontier(
     connection: &Connection,
     path: &Path,
+    bytes: &[u8],
     last: &Frontier,
 ) -> Result<Frontier, SqliteError> {
-    let frontier = claimed_frontier(connection, path)?;
+    let frontier = parse_frontier(bytes, path)?;
     if frontier == *last {
         return Ok(frontier);
     }
@@ -154,7 +155,11 @@ pub(super) fn claimed_frontier(connection: &Connection, path: &Path) -> Result<F
         .prepare_cached("SELECT bytes FROM frontier")
         .and_then(|mut select| select.query_row([], |row| row.get(0)))
         .map_err(|error| SqliteError::from_sqlite(path, &error))?;
-    Frontier::from_bytes(&bytes)
+    parse_frontier(&bytes, path)
+}
+
+fn parse_frontier(bytes: &[u8], path: &Path) -> Result<Frontier, SqliteError> {
+    Frontier::from_bytes(bytes)
         .map_err(|error| SqliteError::Corrupt { path: path.to_owned(), why: error.to_string() })
 }
 

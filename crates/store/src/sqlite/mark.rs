@@ -9,6 +9,7 @@
 //!
 //! INVARIANT: a mark never goes back. Whoever writes it, commits or moves the log holds its lock.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::FileExt as _;
@@ -25,10 +26,13 @@ use super::file::{self, Stamp};
 const SUFFIX: &str = ".mark";
 const MAGIC: &[u8; 8] = b"RFMARK01";
 /// Where the second slot begins: in another sector, whatever the disk.
-const DISTANCE: u64 = 4_096;
+const DISTANCE: u64 = SECOND as u64;
+const SECOND: usize = 4_096;
 /// The length of what has a digest, and of the digest.
 const LENGTH: usize = 144;
 const DIGEST: usize = 32;
+/// How far both slots go.
+const EXTENT: usize = SECOND + LENGTH + DIGEST;
 /// No store counts further: a million a second take 285 years.
 pub(super) const MOST: u64 = 1 << 53;
 /// How long another may hold the lock.
@@ -68,13 +72,18 @@ pub(super) struct MarkFile {
     known: Mutex<Option<(Slots, u64, Mark)>>,
 }
 
+/// The bytes of a slot.
+type Slot = [u8; LENGTH + DIGEST];
+
 /// The bytes of both slots, none where there is no slot.
-type Slots = [Option<[u8; LENGTH + DIGEST]>; 2];
+type Slots = [Option<Slot>; 2];
 
 /// The lock of a mark, until it is dropped.
 pub(super) struct MarkLock<'a> {
     file: &'a File,
     _turn: MutexGuard<'a, ()>,
+    /// The newest slot and its count, once they were read or written under this lock: nobody else writes meanwhile.
+    newest: Cell<Option<(u64, u64)>>,
 }
 
 impl Drop for MarkLock<'_> {
@@ -135,7 +144,7 @@ impl MarkFile {
         let start = Instant::now();
         loop {
             match self.file.try_lock() {
-                Ok(()) => return Ok(MarkLock { file: &self.file, _turn: turn }),
+                Ok(()) => return Ok(MarkLock { file: &self.file, _turn: turn, newest: Cell::new(None) }),
                 Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
                     std::thread::sleep(Duration::from_micros(100));
                 }
@@ -150,10 +159,22 @@ impl MarkFile {
         self.newest().map(|(_, mark)| mark)
     }
 
-    /// Writes the slot that is not the newest. The lock must be held.
-    pub(super) fn write(&self, mark: &Mark) -> Result<(), SqliteError> {
-        let (slot, count) = self.newest().map_or((0, 0), |(slot, newest)| (DISTANCE - slot, newest.count));
-        self.write_slot(slot, &Mark { count: count.saturating_add(1), ..*mark })
+    /// Reads the newer of the two slots, so that it need not be read again before it is written.
+    pub(super) fn read_locked(&self, lock: &MarkLock<'_>) -> Result<Mark, SqliteError> {
+        let (slot, mark) = self.newest()?;
+        lock.newest.set(Some((slot, mark.count)));
+        Ok(mark)
+    }
+
+    /// Writes the slot that is not the newest.
+    pub(super) fn write(&self, lock: &MarkLock<'_>, mark: &Mark) -> Result<(), SqliteError> {
+        let newest = lock.newest.take();
+        let newest = newest.or_else(|| self.newest().ok().map(|(slot, newest)| (slot, newest.count)));
+        let (slot, count) = newest.map_or((0, 0), |(slot, count)| (DISTANCE - slot, count));
+        let mark = Mark { count: count.saturating_add(1), ..*mark };
+        self.write_slot(slot, &mark)?;
+        lock.newest.set(Some((slot, mark.count)));
+        Ok(())
     }
 
     /// Brings what was written to the disk.
@@ -162,7 +183,7 @@ impl MarkFile {
     }
 
     fn newest(&self) -> Result<(u64, Mark), SqliteError> {
-        let slots = [self.read_slot(0)?, self.read_slot(DISTANCE)?];
+        let slots = self.read_slots()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((bytes, slot, mark)) = &*known
             && *bytes == slots
@@ -177,16 +198,35 @@ impl MarkFile {
         Ok((slot, mark))
     }
 
-    fn read_slot(&self, slot: u64) -> Result<Option<[u8; LENGTH + DIGEST]>, SqliteError> {
-        let mut bytes = [0; LENGTH + DIGEST];
-        match self.file.read_exact_at(&mut bytes, slot) {
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
-            read => read.map(|()| Some(bytes)).map_err(|error| self.failed(&error)),
+    /// Reads both slots at once.
+    fn read_slots(&self) -> Result<Slots, SqliteError> {
+        let mut bytes = [0; EXTENT];
+        let mut length = 0;
+        while let Some(rest) = bytes.get_mut(length..).filter(|rest| !rest.is_empty()) {
+            match self.file.read_at(rest, length as u64) {
+                Ok(0) => break,
+                Ok(read) => length += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failed(&error)),
+            }
         }
+        let read = bytes.get(..length).unwrap_or_default();
+        let slot = |at: usize| read.get(at..).and_then(|rest| rest.first_chunk()).copied();
+        Ok([slot(0), slot(SECOND)])
     }
 
     fn write_slot(&self, slot: u64, mark: &Mark) -> Result<(), SqliteError> {
-        self.file.write_all_at(&mark.to_bytes(), slot).map_err(|error| self.failed(&error))
+        let bytes = mark.to_bytes();
+        self.file.write_all_at(&bytes, slot).map_err(|error| self.failed(&error))?;
+        // Whoever reads these bytes next need not hash them. Others are looked at as ever.
+        if let Some((slots, newest, known)) = &mut *self.known.lock().unwrap_or_else(PoisonError::into_inner)
+            && known.count < mark.count
+        {
+            let [first, second] = slots;
+            *(if slot == 0 { first } else { second }) = Some(bytes);
+            (*newest, *known) = (slot, *mark);
+        }
+        Ok(())
     }
 
     /// No other error may be made of it: what it belongs to is committed, and must not be done again.
@@ -202,7 +242,7 @@ impl Mark {
         Self { store, sequence, chain, records: 0, fence: 0, at: 0, database, log, count: 0 }
     }
 
-    fn to_bytes(self) -> [u8; LENGTH + DIGEST] {
+    fn to_bytes(self) -> Slot {
         let mut bytes = Vec::with_capacity(LENGTH + DIGEST);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&self.store);
@@ -223,7 +263,7 @@ impl Mark {
         all
     }
 
-    fn from_bytes(bytes: &[u8; LENGTH + DIGEST]) -> Option<Self> {
+    fn from_bytes(bytes: &Slot) -> Option<Self> {
         let (content, digest) = bytes.split_at(LENGTH);
         if Hash::of(content).as_bytes() != digest {
             return None;
@@ -278,7 +318,7 @@ mod tests {
         for sequence in 1..=3 {
             mark.sequence = sequence;
             mark.fence = sequence * 10;
-            file.write(&mark).unwrap();
+            file.write(&file.lock().unwrap(), &mark).unwrap();
             mark = Mark { count: sequence, ..mark };
             assert_eq!(file.read().unwrap(), mark);
         }

@@ -19,17 +19,30 @@ impl SqliteStore {
     pub fn sign(&self, key: &SignerKey, origin: &str) -> Result<Note, SqliteError> {
         let writer = self.writer()?;
         let frontier = writer.transact_now(|turn| turn.frontier())?;
-        self.check_signed(&TrustedLog::new(origin, [key.verifier().clone()])?, &frontier)?;
+        self.check_signed(&TrustedLog::new(origin, [key.verifier().clone()])?, None, &frontier)?;
         let note = Checkpoint::new(origin, &frontier)?.sign(key)?;
         writer.transact_now(log::keeping_checkpoint(frontier.size(), &note))?;
         Ok(note)
     }
 
-    /// Refuses a log that does not begin with what was signed of it last.
-    pub(super) fn check_signed(&self, log: &TrustedLog, frontier: &Frontier) -> Result<(), SqliteError> {
+    /// Refuses a log that does not begin with what was signed of it last, and with a checkpoint that was kept elsewhere.
+    pub(super) fn check_signed(
+        &self,
+        log: &TrustedLog,
+        trusted: Option<&Checkpoint>,
+        frontier: &Frontier,
+    ) -> Result<(), SqliteError> {
         let kept = self.checkpoints()?;
-        let continuity = Continuity::of(log, kept.iter().map(|(_, note)| note));
+        let stored = Continuity::of(log, kept.iter().map(|(_, note)| note));
+        for continuity in trusted.map(Continuity::after).iter().chain([&stored]) {
+            self.check_continuity(continuity, frontier)?;
+        }
+        Ok(())
+    }
+
+    fn check_continuity(&self, continuity: &Continuity, frontier: &Frontier) -> Result<(), SqliteError> {
         let proven = self.0.readers.snapshot(|snapshot| {
+            self.check_tables(snapshot)?;
             let mut broken = None;
             let proven = continuity.prove(frontier, |id| {
                 log::node(snapshot, id).unwrap_or_else(|error| {

@@ -10,7 +10,7 @@ use super::{approval, idempotency, value};
 pub(super) fn sweep(turn: &mut Turn<'_>, raw: KeepRaw) -> Result<u64, SqliteError> {
     let now = turn.now();
     let mut swept = turn.sql(|transaction| value::sweep(transaction, now))?;
-    swept += turn.sql(|transaction| idempotency::sweep(transaction, now))?;
+    swept += idempotency::sweep(turn)?;
     swept += turn.sql(|transaction| approval::sweep(transaction, now))?;
     if let KeepRaw::For(time) = raw {
         swept += turn.forget_raw(now.saturating_sub(time))?;
@@ -23,24 +23,28 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
+    use ringfence::Fence;
     use ringfence::audit::AuditLine;
     use rusqlite::Connection;
 
     use super::*;
     use crate::line::Line;
+    use crate::sqlite::claims::ClaimCache;
     use crate::sqlite::history::History;
-    use crate::sqlite::log;
-    use crate::sqlite::schema;
+    use crate::sqlite::turn::Start;
+    use crate::sqlite::{log, schema};
 
     const SECOND: Duration = Duration::from_secs(1);
 
     fn at<T>(connection: &mut Connection, now: Duration, work: impl FnOnce(&mut Turn<'_>) -> T) -> T {
         let transaction = connection.transaction().unwrap();
         let last = log::claimed_frontier(&transaction, Path::new("x")).unwrap();
-        let mut turn = Turn::new(&transaction, Path::new("x"), &last, now);
+        let (log, mut claims) = (last.to_bytes(), ClaimCache::default());
+        let start = Start { last: &last, log: &log, fence: Fence(0), claims: &mut claims, now };
+        let mut turn = Turn::new(&transaction, Path::new("x"), start);
         let done = work(&mut turn);
         let end = turn.end().unwrap();
-        History::read(&transaction).unwrap().keep(&transaction, end.frontier.as_ref()).unwrap();
+        History::read(&transaction).unwrap().keep(&transaction, end.update()).unwrap();
         transaction.commit().unwrap();
         done
     }

@@ -14,6 +14,34 @@ pub(super) const TABLES: [&str; 4] = ["idempotency", "request", "approver", "val
 /// Files up to this size are walked through as a whole, the audit log included.
 const WHOLE: u64 = 8 << 20;
 
+/// How a transaction changes what is counted of a table.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct TotalChange {
+    /// By how many rows.
+    pub(super) rows: i64,
+    /// The digests of all rows that were added, changed and removed, combined.
+    pub(super) digests: i64,
+}
+
+impl TotalChange {
+    /// Counts a row that was added.
+    pub(super) const fn add(&mut self, digest: i64) {
+        self.rows = self.rows.saturating_add(1);
+        self.digests ^= digest;
+    }
+
+    /// Counts a row that was removed.
+    pub(super) const fn remove(&mut self, digest: i64) {
+        self.rows = self.rows.saturating_sub(1);
+        self.digests ^= digest;
+    }
+
+    /// Counts a row that has another digest now.
+    pub(super) const fn change(&mut self, before: i64, after: i64) {
+        self.digests ^= before ^ after;
+    }
+}
+
 /// Refuses a database in which a row is missing, or whose pages do not fit together.
 pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), SqliteError> {
     let corrupt = |why| SqliteError::Corrupt { path: path.to_owned(), why };

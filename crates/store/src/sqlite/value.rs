@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use ringfence::{Store, StoreError};
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::SqliteStore;
 use super::digest::{RowDigest, damaged};
@@ -137,11 +137,7 @@ impl SqliteStore {
 }
 
 /// Stores a value, or says that the namespace is full.
-fn set(
-    transaction: &Transaction<'_>,
-    value: &Value,
-    now: Duration,
-) -> rusqlite::Result<Result<(), StoreError>> {
+fn set(transaction: &Connection, value: &Value, now: Duration) -> rusqlite::Result<Result<(), StoreError>> {
     if !fits(transaction, value)? {
         // What has expired goes when the namespace is full, and nothing else does.
         transaction
@@ -223,13 +219,13 @@ pub(super) fn fill_digests(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Removes a key.
-fn delete(transaction: &Transaction<'_>, space: &str, key: &str) -> rusqlite::Result<()> {
+fn delete(transaction: &Connection, space: &str, key: &str) -> rusqlite::Result<()> {
     let mut delete = transaction.prepare_cached("DELETE FROM value WHERE space = ?1 AND key = ?2")?;
     delete.execute((space, key)).map(drop)
 }
 
 /// Drops a namespace.
-fn clear(transaction: &Transaction<'_>, space: &str) -> rusqlite::Result<()> {
+fn clear(transaction: &Connection, space: &str) -> rusqlite::Result<()> {
     transaction.prepare_cached("DELETE FROM value WHERE space = ?1")?.execute([space]).map(drop)
 }
 
@@ -248,7 +244,7 @@ pub(super) fn sweep(connection: &Connection, now: Duration) -> rusqlite::Result<
 }
 
 /// Says whether there is room for a value in place of the one that is there.
-fn fits(transaction: &Transaction<'_>, value: &Value) -> rusqlite::Result<bool> {
+fn fits(transaction: &Connection, value: &Value) -> rusqlite::Result<bool> {
     let (keys, bytes): (u64, u64) = transaction
         .prepare_cached("SELECT keys, bytes FROM space WHERE name = ?1")?
         .query_row([&value.space], |row| Ok((row.get(0)?, row.get(1)?)))

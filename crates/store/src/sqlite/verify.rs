@@ -22,7 +22,7 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// The database cannot be read. That something is wrong with the log is no error but a finding.
+    /// The database cannot be read, or its tables are not ours any more. That something is wrong with the log is no error but a finding.
     pub fn verify(
         &self,
         log: &TrustedLog,
@@ -31,6 +31,7 @@ impl SqliteStore {
         progress: &Progress,
     ) -> Result<Verified, SqliteError> {
         self.0.readers.snapshot(|snapshot| {
+            self.check_tables(snapshot)?;
             let mut verification = Verification::new(log, tail);
             if let Some(checkpoint) = trusted {
                 verification.trust(checkpoint);
@@ -40,6 +41,7 @@ impl SqliteStore {
             progress.begin(frontier.size());
             run(&mut verification, snapshot, frontier.size(), progress)
                 .map_err(|error| self.failed(&error))?;
+            verification.expect_size(frontier.size());
             Ok(verification.finish())
         })
     }

@@ -11,14 +11,16 @@ use std::time::{Duration, Instant};
 
 use ringfence::Clock;
 use ringfence::audit::Frontier;
+use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::claims::ClaimCache;
 use super::error::SqliteError;
 use super::guard::StoreGuard;
 use super::history::History;
-use super::turn::Turn;
+use super::transaction::WriteTransaction;
+use super::turn::{Start, Turn};
 use super::{instance, log, patience, schema, sweep};
 use crate::entry::KeepRaw;
 
@@ -32,6 +34,10 @@ const SWEEP: Duration = Duration::from_secs(60);
 const IDLE: Duration = Duration::from_millis(100);
 /// How old a mark may be that is not on the disk yet.
 const SYNC: Duration = Duration::from_secs(1);
+/// How far the log grows before it is looked again whether it is in the way, in bytes.
+const LOOK: u64 = 256 << 10;
+/// When that is looked for in any case, since others fill the disk too.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// When to go on if there was some, and there may be more.
 const SWEEP_ON: Duration = Duration::from_millis(100);
 
@@ -103,6 +109,9 @@ impl Writer {
             last: frontier,
             guard: Arc::clone(&guard),
             instance,
+            claims: ClaimCache::default(),
+            log_size: 0,
+            looked: None,
             unsynced: None,
             transactions: Arc::clone(&transactions),
             short: false,
@@ -189,6 +198,11 @@ struct Desk {
     guard: Arc<StoreGuard>,
     /// The id of this store, which is a part of every chain.
     instance: String,
+    claims: ClaimCache,
+    /// How long the log was after the last commit, in bytes.
+    log_size: u64,
+    /// When it was last looked whether the log is in the way, and how long it was then.
+    looked: Option<(Instant, u64)>,
     /// Since when the mark has not been brought to the disk.
     unsynced: Option<Instant>,
     transactions: Arc<AtomicU64>,
@@ -265,7 +279,7 @@ impl Desk {
             // There is room again, and it must not all go to the write-ahead log.
             self.short = !self.make_room();
         }
-        if end.is_ok() && log_is_in_the_way(&self.path).unwrap_or(false) {
+        if end.is_ok() && self.is_log_in_the_way() {
             self.untidy = true;
             self.tidy();
         }
@@ -306,31 +320,45 @@ impl Desk {
         let _patient = patience::have(&mut self.connection);
     }
 
+    /// Says whether the write-ahead log takes the room that the database needs when the log is moved into it: as much as the log holds, at
+    /// most. Once the disk is full of the log, neither can go on. It is looked at as the log grows, and again after a while.
+    fn is_log_in_the_way(&mut self) -> bool {
+        let is_recent =
+            |(at, size): (Instant, u64)| self.log_size.abs_diff(size) < LOOK && at.elapsed() < LOOK_AGAIN;
+        if self.looked.is_some_and(is_recent) {
+            return false;
+        }
+        self.looked = Some((Instant::now(), self.log_size));
+        let disk = rustix::fs::statvfs(&self.path);
+        disk.is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < self.log_size)
+    }
+
     /// Does work in one transaction.
     fn commit<T>(
         &mut self,
         work: impl FnOnce(&mut Turn<'_>) -> Result<T, SqliteError>,
     ) -> Result<T, SqliteError> {
         let failed = |error| SqliteError::from_sqlite(&self.path, &error);
-        let behavior = TransactionBehavior::Immediate;
-        let transaction = self.connection.transaction_with_behavior(behavior).map_err(failed)?;
-        let history = History::read(&transaction).map_err(failed)?;
+        let transaction = WriteTransaction::begin(&self.connection).map_err(failed)?;
+        let (history, log) = History::read_with_log(&transaction).map_err(failed)?;
         let lock = self.guard.begin(&history, &transaction)?;
         let (before, now) = (transaction.total_changes(), self.clock.now());
-        let mut turn = Turn::new(&transaction, &self.path, &self.last, now);
+        let fence = history.fence;
+        let start = Start { last: &self.last, log: &log, fence, claims: &mut self.claims, now };
+        let mut turn = Turn::new(&transaction, &self.path, start);
         let found = work(&mut turn)?;
         let end = turn.end()?;
         let mut mark = None;
         if transaction.total_changes() != before {
-            let history = history.next(&self.instance);
-            let fence = history.keep(&transaction, end.frontier.as_ref()).map_err(failed)?;
+            let mut history = history.next(&self.instance);
+            history.keep(&transaction, end.update()).map_err(failed)?;
             let records = end.frontier.as_ref().unwrap_or(&self.last).size();
-            mark = Some(history.mark(records, fence, now));
+            mark = Some(history.mark(records, now));
         }
         ringfence::fail_point::hit("store.commit");
         transaction.commit().map_err(failed)?;
         if let Some(mark) = mark {
-            self.guard.end(&lock, &mark)?;
+            self.log_size = self.guard.end(&lock, &mark)?;
             self.unsynced.get_or_insert_with(Instant::now);
         }
         drop(lock);
@@ -342,16 +370,6 @@ impl Desk {
         }
         Ok(found)
     }
-}
-
-/// Says whether the write-ahead log takes the room that the database needs when the log is moved into it: as much as the log holds, at
-/// most. Once the disk is full of the log, neither can go on.
-fn log_is_in_the_way(path: &Path) -> std::io::Result<bool> {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
-    let log = std::fs::metadata(name)?.len();
-    let disk = rustix::fs::statvfs(path)?;
-    Ok(disk.f_bavail.saturating_mul(disk.f_frsize) < log)
 }
 
 /// Says whether one job may be to blame for an error; the others need not suffer for it.

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::clause::{self, Mark};
 use super::concept::{self, Concepts};
 use super::fold::Folded;
 use super::lexicon::LEXICON;
@@ -24,16 +25,19 @@ pub(crate) struct Names<'a> {
     pub(crate) parameters: &'a [&'a str],
 }
 
-/// Finds all hits.
-pub(crate) fn hits(raw: &str, folded: &Folded, names: Names<'_>) -> Vec<Hit> {
-    let mut hits = Vec::new();
-    words(folded, &mut hits);
-    shapes(raw, names, &mut hits);
+/// Finds all hits, and the marks of clauses.
+pub(crate) fn hits(raw: &str, folded: &Folded, names: Names<'_>) -> (Vec<Hit>, Vec<Mark>) {
+    let (mut hits, mut marks) = (Vec::new(), Vec::new());
+    words(folded, &mut hits, &mut marks);
+    let words = hits.len();
+    shapes(raw, names, &mut hits, &mut marks);
+    clause::from_hits(raw, names.own, hits.get(words..).unwrap_or_default(), &mut marks);
     hits.sort_by_key(|hit| hit.at.start);
-    hits
+    clause::sort(&mut marks);
+    (hits, marks)
 }
 
-fn words(folded: &Folded, hits: &mut Vec<Hit>) {
+fn words(folded: &Folded, hits: &mut Vec<Hit>, marks: &mut Vec<Mark>) {
     let Some(automaton) = &LEXICON.automaton else { return };
     let text = folded.text.as_str();
     let bytes = text.as_bytes();
@@ -50,7 +54,13 @@ fn words(folded: &Folded, hits: &mut Vec<Hit>) {
         } else if continues(text, bytes, end, Side::After) {
             continue;
         }
-        hits.push(Hit { at: folded.raw(&(found.start()..end)), concepts: word.concepts });
+        let at = folded.raw(&(found.start()..end));
+        if word.classes != 0 {
+            marks.push(Mark { at: at.clone(), classes: word.classes });
+        }
+        if word.concepts != 0 {
+            hits.push(Hit { at, concepts: word.concepts });
+        }
     }
 }
 
@@ -80,7 +90,7 @@ fn continues(text: &str, bytes: &[u8], at: usize, side: Side) -> bool {
 }
 
 /// Finds names, quoted texts, addresses and role turns.
-fn shapes(raw: &str, names: Names<'_>, hits: &mut Vec<Hit>) {
+fn shapes(raw: &str, names: Names<'_>, hits: &mut Vec<Hit>, marks: &mut Vec<Mark>) {
     let bytes = raw.as_bytes();
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(b' ');
     let mut at = 0;
@@ -104,6 +114,7 @@ fn shapes(raw: &str, names: Names<'_>, hits: &mut Vec<Hit>) {
                 }
                 let word = raw.get(start..at).unwrap_or_default();
                 bare(word, raw, start..at, names, hits);
+                marks.extend(clause::shape_at(raw, &(start..at)));
                 if byte(at) == b':' && is_turn(word, ended, raw, start) {
                     hits.push(Hit { at: start..at + 1, concepts: concept::TURN });
                 }

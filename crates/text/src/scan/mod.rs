@@ -3,6 +3,7 @@
 //! Each string is folded to one spelling, words and shapes are found in one pass, and rules over their meanings weigh
 //! what a sentence asks for. Weights add up, each rule once; combinations of families weigh more than their parts.
 
+mod clause;
 mod concept;
 mod decode;
 mod field;
@@ -158,26 +159,60 @@ fn scan_text(raw: &str, pointer: &str, kind: Kind, names: Names<'_>, findings: &
         }
         Kind::Name => return,
     };
-    scan_prose(text, names, &mut add);
+    let part = match kind {
+        Kind::Name => Part::Name,
+        Kind::Prose if pointer == "/description" => Part::Description,
+        Kind::Prose if pointer.starts_with("/inputSchema") => Part::Schema,
+        Kind::Prose => Part::Other,
+    };
+    scan_prose(text, part, names, &mut add);
     for segment in decode::segments(raw) {
         if segment.whole {
             add(Family::Encoded, "encoded.text", 40, segment.at.clone(), "holds encoded text");
         }
         let mut inner =
             |family, rule, weight, _span, message| add(family, rule, weight, segment.at.clone(), message);
-        scan_prose(&segment.text, names, &mut inner);
+        scan_prose(&segment.text, Part::Other, names, &mut inner);
     }
+}
+
+/// What a text is in a definition.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Part {
+    /// Its first sentence says what the tool does.
+    Description,
+    /// A name, which asks for nothing.
+    Name,
+    /// A text of the schema of the arguments.
+    Schema,
+    Other,
 }
 
 /// What takes a finding: family, rule, weight, span, message.
 type Add<'a> = dyn FnMut(Family, &'static str, u32, Range<usize>, &'static str) + 'a;
 
-fn scan_prose(text: &str, names: Names<'_>, add: &mut Add<'_>) {
+fn scan_prose(text: &str, part: Part, names: Names<'_>, add: &mut Add<'_>) {
     let folded = fold::fold(text);
-    let hits = hit::hits(text, &folded, names);
+    let (hits, mut marks) = hit::hits(text, &folded, names);
     let mut rest = hits.as_slice();
+    let mut marks_left = marks.as_mut_slice();
+    let mut first = true;
     let mut told: Vec<Range<usize>> = Vec::new();
     for sentence in hit::sentences(text) {
+        let count = marks_left.iter().take_while(|mark| mark.at.start < sentence.end).count();
+        let (inside, after) = marks_left.split_at_mut_checked(count).unwrap_or_default();
+        marks_left = after;
+        if part != Part::Name && !inside.is_empty() {
+            let place = match part {
+                Part::Description if first => clause::Part::Headline,
+                Part::Schema => clause::Part::Parameter,
+                _ => clause::Part::Other,
+            };
+            clause::judge(text, inside, &sentence, place, &mut |frame, span| {
+                add(frame.family, frame.id, frame.weight, span, frame.message);
+            });
+        }
+        first = false;
         let count = rest.iter().take_while(|hit| hit.at.start < sentence.end).count();
         let (inside, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
         rest = after;

@@ -6,7 +6,7 @@ use super::rule::RULES;
 
 /// Returns each rule's name and a regular expression for it, to be matched without regard to case.
 ///
-/// The expressions know nothing of folding, encodings or the tool's own name.
+/// The expressions know nothing of folding, encodings or the tool's own name. Frames of clauses have none.
 pub fn rule_patterns() -> Vec<(&'static str, String)> {
     RULES
         .iter()

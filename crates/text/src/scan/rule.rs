@@ -293,7 +293,25 @@ pub(crate) fn find(rule: &Rule, hits: &[Hit]) -> Option<Range<usize>> {
         next.sort_by_key(|range| range.end);
         reached = next;
     }
-    reached.into_iter().find(|range| !is_negated(rule, hits, range.start) && !is_defence(rule, hits, range))
+    reached.into_iter().find(|range| {
+        !is_negated(rule, hits, range.start)
+            && !is_defence(rule, hits, range)
+            && !is_one_verb(rule, hits, range)
+    })
+}
+
+/// Says whether reading and handing over are one verb, said twice: "Copy all rows to the file" above the statement `COPY`.
+fn is_one_verb(rule: &Rule, hits: &[Hit], range: &Range<usize>) -> bool {
+    let means = |at: &Range<usize>, concept: Concepts| {
+        hits.iter().any(|hit| hit.at == *at && hit.concepts & concept != 0)
+    };
+    let is_both = |at: &Range<usize>| means(at, READ) && means(at, SEND);
+    rule.id == "leak.read-send"
+        && hits.iter().any(|first| {
+            first.at.start == range.start
+                && is_both(&first.at)
+                && is_both(&(range.end.saturating_sub(first.at.len())..range.end))
+        })
 }
 
 /// Says whether a sentence warns of instructions in what a tool returns, instead of giving some.

@@ -59,17 +59,17 @@ struct Floor {
 /// What was measured, slightly rounded.
 ///
 /// The aims are 900, 10 and 1 for both parts. What differs between the parts is how far words can go: an order without a
-/// word of alarm in a wording that no rule knows is missed. The benign cases are chosen to be hard (descriptions that quote
-/// attacks, show shell commands, insist); of 670 descriptions of real servers 2 are flagged, for their length.
+/// word of alarm in a wording that no class of words knows is missed. The benign cases are chosen to be hard (descriptions
+/// that quote attacks, show shell commands, insist, hide, delete or pay); of 670 descriptions of real servers 3 are flagged.
 #[rustfmt::skip]
 const FLOORS: [Floor; 2] = [
-    Floor { part: "tuned on", is_tuned_on: true,  seen: 900, flagged: 26, quarantined: 7 },
-    Floor { part: "held out", is_tuned_on: false, seen: 540, flagged: 36, quarantined: 8 },
+    Floor { part: "tuned on", is_tuned_on: true,  seen: 945, flagged: 49, quarantined: 11 },
+    Floor { part: "held out", is_tuned_on: false, seen: 720, flagged: 68, quarantined: 17 },
 ];
 
 #[test]
 fn poisoned_descriptions_are_seen_and_honest_ones_left_alone() {
-    let (poisoned, benign) = (cases("poisoned", 120), cases("benign", 300));
+    let (poisoned, benign) = (cases("poisoned", 550), cases("benign", 840));
     for floor in FLOORS {
         let part = floor.part;
         let is_in = |case: &&Value| is_tuned_on(case) == floor.is_tuned_on;

@@ -15,6 +15,7 @@ async fn registry(url: &str, personality: Personality, backends: Backends) -> Re
         .backends(backends.store(store.clone()))
         .audit(store.clone())
         .idempotency(store.clone())
+        .runs(store.clone())
         .approver(Arc::new(StoreApprover::new(store).wait(Duration::from_secs(300))))
         .build();
     Ok(registry)

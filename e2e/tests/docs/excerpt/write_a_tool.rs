@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use std::sync::Arc;
 
-use ringfence::{Batch, Call, Registry, Run, Tool};
+use ringfence::policy::ToolName;
+use ringfence::{Backends, Batch, Call, MemoryFiles, MemoryStore, Registry, Run, Store, Tool, process_tool};
 use serde_json::json;
 
 #[derive(Deserialize, JsonSchema)]
@@ -35,6 +36,44 @@ fn weather() -> Result<impl Tool, Box<dyn std::error::Error>> {
             Ok(Weather { celsius })
         })?;
     Ok(weather)
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Search {
+    pattern: String,
+}
+
+#[rustfmt::skip]
+fn programs() -> Result<[Arc<dyn Tool>; 2], Box<dyn std::error::Error>> {
+    let grep = process_tool("grep")
+        .description("Search the data")
+        .read(["/data"])
+        .input::<Search>()
+        .command(["rg", "--", "{pattern}", "/data"])?;
+    let count = process_tool("count")
+        .description("Count matches in the data")
+        .read(["/data"])
+        .input::<Search>()
+        .arguments("rg", |search: Search| Ok(vec!["--count".into(), "--".into(), search.pattern, "/data".into()]))?;
+    Ok([Arc::new(grep), Arc::new(count)])
+}
+
+#[rustfmt::skip]
+#[expect(clippy::let_and_return, reason = "the guide gives it a name")]
+fn faked() -> Backends {
+    let files = Arc::new(MemoryFiles::new().with_file("/srv/docs/a.md", "# A"));
+    let factory = |_tool: &ToolName, _namespace: &str| Ok(Arc::new(MemoryStore::default()) as Arc<dyn Store>);
+    let backends = Backends::none().file_storage(files).store_factory(factory);
+    backends
+}
+
+#[test]
+fn programs_and_fakes_are_made() {
+    for tool in programs().unwrap() {
+        let process = tool.declaration().capabilities.clone().unwrap().process.unwrap();
+        assert!(process.allowed_binaries.admits("rg"));
+    }
+    assert!(!faked().is_empty());
 }
 
 #[tokio::test]

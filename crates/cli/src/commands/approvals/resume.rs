@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::commands::call::{deciding_code, durable, entry_explained};
 use crate::error::{CommandError, Exit};
-use crate::exposed::refuse_exposed;
+use crate::exposed::{refuse_exposed, refuse_writable_policy};
 use crate::load::Place;
 use crate::notify::{notifier, telling};
 use crate::shown::json_line;
@@ -33,6 +33,7 @@ pub(super) async fn resume(
     let loaded = place.load()?.sound()?;
     let expires = loaded.personality.approvals.expires.map_or(EXPIRES, |expires| expires.duration());
     let name = &named.name();
+    refuse_writable_policy(&loaded, &place.policy)?;
     refuse_exposed(&loaded, name)?;
     let store = &name.open(Opening::Change).await?;
     let notifier = notifier(&loaded, Arc::clone(store) as _).await?;

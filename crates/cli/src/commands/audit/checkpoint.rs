@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use ringfence::audit::SignerKey;
+use ringfence::audit::{Checkpoint, SignerKey};
 use ringfence_store::Database;
 
 use super::input;
@@ -32,21 +32,25 @@ pub(super) fn signer(path: &Path) -> Result<SignerKey, CommandError> {
     text.trim().parse().map_err(|error| input(format!("`{}` is not a signing key: {error}", path.display())))
 }
 
-/// Signs, keeps, prints, and sends the checkpoint to every target.
+/// Signs, keeps and prints a checkpoint.
 pub(super) async fn sign(
     store: &dyn Database,
     key: &SignerKey,
-    targets: &[PushTarget],
-    private: bool,
+    trusted: Option<&Checkpoint>,
     out: &mut dyn Write,
-) -> Result<Exit, CommandError> {
+) -> Result<String, CommandError> {
     let origin = key.verifier().name().to_owned();
-    let note = store.sign(key, &origin).await?.to_string();
+    let note = store.sign(key, &origin, trusted).await?.to_string();
     write!(out, "{note}")?;
     out.flush()?;
+    Ok(note)
+}
+
+/// Sends a checkpoint to every target.
+pub(super) async fn push(note: &str, targets: &[PushTarget], private: bool) -> Result<Exit, CommandError> {
     let mut exit = Exit::Done;
     for target in targets {
-        if let Err(why) = target.push(&note, private).await {
+        if let Err(why) = target.push(note, private).await {
             let _told = writeln!(
                 crate::print::errors(),
                 "error: cannot push to `{}`: {}",

@@ -55,11 +55,15 @@ enum AuditCommand {
     /// Every target is tried. Exits with 1 when one of them failed; the checkpoint is kept all the same.
     #[command(after_help = "Examples:
   ringfence audit checkpoint --key log.key
+  ringfence audit checkpoint --key log.key --checkpoint kept-elsewhere
   ringfence audit checkpoint --key log.key --push file:/mnt/other/checkpoints")]
     Checkpoint {
         /// The file with the signing key
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
+        /// A checkpoint that was kept elsewhere: nothing is signed unless the log still contains it
+        #[arg(long, value_name = "FILE")]
+        checkpoint: Option<PathBuf>,
         /// Where else it goes: `file:PATH` appends it, `https://…` posts it, `command:PROGRAM` gives it to a program in
         /// the sandbox (can be repeated)
         #[arg(long, value_name = "TARGET")]
@@ -161,9 +165,9 @@ enum AuditCommand {
 /// Whose signatures are believed.
 #[derive(Debug, clap::Args)]
 struct TrustArgs {
-    /// The key that `keygen` printed
+    /// The key whose signatures are believed: what `ringfence audit keygen` printed
     #[arg(long, value_name = "KEY")]
-    trust: String,
+    trust: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -208,10 +212,14 @@ pub(crate) fn run(args: &AuditArgs, place: &Place, out: &mut dyn Write) -> Resul
             AuditCommand::CheckProof { file, trust, json } => {
                 verify::check_proof(file, &trust.log()?, *json, out)
             }
-            AuditCommand::Checkpoint { key, push, push_private } => {
+            AuditCommand::Checkpoint { key, checkpoint: kept, push, push_private } => {
                 let key = checkpoint::signer(key)?;
+                let log = TrustedLog::new(key.verifier().name(), [key.verifier().clone()])
+                    .map_err(|error| input(error.to_string()))?;
+                let trusted = kept.as_deref().map(|path| verify::checkpoint(path, &log)).transpose()?;
                 let store = open(Opening::Change).await?;
-                checkpoint::sign(&*store, &key, push, *push_private, out).await
+                let note = checkpoint::sign(&*store, &key, trusted.as_ref(), out).await?;
+                checkpoint::push(&note, push, *push_private).await
             }
             AuditCommand::Export => entries::export(&*open(Opening::Read).await?, out).await,
             AuditCommand::ForgetRaw { older_than } => {
@@ -251,7 +259,13 @@ pub(crate) fn run(args: &AuditArgs, place: &Place, out: &mut dyn Write) -> Resul
 
 impl TrustArgs {
     fn log(&self) -> Result<TrustedLog, CommandError> {
-        let key: VerifierKey = self.trust.parse().map_err(|error| CommandError::Input {
+        let trust = self.trust.as_deref().ok_or_else(|| CommandError::Input {
+            message: "no key is given whose signatures are believed".to_owned(),
+            hint: Some(
+                "add --trust KEY, with what `ringfence audit keygen NAME FILE` printed when the log got its key",
+            ),
+        })?;
+        let key: VerifierKey = trust.parse().map_err(|error| CommandError::Input {
             message: format!("`--trust` is not a verifying key: {error}"),
             hint: Some("give what `ringfence audit keygen` printed, as in --trust \"$(cat log.pub)\""),
         })?;

@@ -15,7 +15,7 @@ use ringfence_store::{Database, KeepRaw};
 pub(crate) use self::advice::{deciding_code, entry_explained};
 use crate::audit_file::AuditFile;
 use crate::error::{CommandError, Exit};
-use crate::exposed::refuse_exposed;
+use crate::exposed::{refuse_exposed, refuse_writable_policy};
 use crate::interrupt::first_signal;
 use crate::load::Place;
 use crate::notify::{notifier, telling};
@@ -123,6 +123,9 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
             None => place.load()?.sound()?,
         };
         loaded.backend = args.backend;
+        if args.component().is_none() {
+            refuse_writable_policy(&loaded, &place.policy)?;
+        }
         let held = match args.component() {
             Some(file) => place.held_beside(file)?,
             None => place.held(&loaded)?,

@@ -14,6 +14,7 @@ use super::git::Repository;
 use super::lock::{Lockfile, Read, parse};
 use super::proposal::{Proposal, nothing};
 use super::{MadeArgs, VerifyArgs, build, seal};
+use crate::book::NOTHING_YET;
 use crate::error::{CommandError, Exit};
 use crate::load::{Place, read_text};
 use crate::shown::one_line;
@@ -157,7 +158,8 @@ fn agreed(against: &str, key: Option<&VerifierKey>, place: &Place) -> Result<Rea
         (lock.try_read()?, signature, lock.signature().display().to_string())
     } else {
         let repository = Repository::of(&lock.path)?;
-        let Some(text) = repository.file(against, &lock.path)? else {
+        let found = repository.file(against, &lock.path)?;
+        let Some(text) = found.filter(|text| text != NOTHING_YET) else {
             return Err(CommandError::Failed {
                 message: format!("revision `{}` holds no `{}`", one_line(against), lock.path.display()),
                 hint: Some("write it with `ringfence manifest` and commit it"),

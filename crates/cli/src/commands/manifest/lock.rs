@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ringfence::policy::manifest::{Manifest, ManifestError};
 
 use super::{input, seal};
-use crate::book::replace;
+use crate::book::{NOTHING_YET, rewrite_alone, settle_alone};
 use crate::error::{CommandError, Exit};
 use crate::load::{Place, read_text};
 
@@ -34,21 +34,27 @@ impl Lockfile {
         Self { path: path.to_path_buf() }
     }
 
-    /// Says whether there is a manifest. A link to nothing is a mistake: it would look as if nobody had agreed to anything.
+    /// Says whether there is a manifest, and not only a file that keeps its place. A link to nothing is a mistake: it would look as if
+    /// nobody had agreed to anything.
     pub(crate) fn is_there(&self) -> Result<bool, CommandError> {
         let failed = |error| CommandError::File { verb: "read", path: self.path.clone(), error, hint: None };
         match std::fs::symlink_metadata(&self.path) {
             Ok(own) if own.is_symlink() => match std::fs::metadata(&self.path) {
-                Ok(_) => Ok(true),
+                Ok(_) => self.holds_some(),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     Err(failed(std::io::Error::other("it is a link to nothing")))
                 }
                 Err(error) => Err(failed(error)),
             },
-            Ok(_) => Ok(true),
+            Ok(_) => self.holds_some(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(failed(error)),
         }
+    }
+
+    fn holds_some(&self) -> Result<bool, CommandError> {
+        settle_alone(&self.path)?;
+        Ok(read_text(&self.path, None)? != NOTHING_YET)
     }
 
     /// Returns where the signature is.
@@ -68,12 +74,14 @@ impl Lockfile {
 
     /// Reads a manifest.
     pub(super) fn try_read(&self) -> Result<Read, CommandError> {
+        settle_alone(&self.path)?;
         let text = read_text(&self.path, Some("write it with `ringfence manifest`"))?;
         parse(&text, &self.path.display().to_string())
     }
 
     /// Reads a manifest for what it records beside what decides; one that is not whole records nothing.
     pub(super) fn read_if_sound(&self) -> Option<Manifest> {
+        settle_alone(&self.path).ok()?;
         let text = read_text(&self.path, None).ok()?;
         Manifest::from_json(&text).ok()
     }
@@ -81,6 +89,7 @@ impl Lockfile {
     /// Says whether the file is that of a manifest.
     pub(super) fn check(&self, manifest: &Manifest, out: &mut dyn Write) -> Result<Exit, CommandError> {
         let wanted = text_of(manifest)?;
+        settle_alone(&self.path)?;
         let shown = self.path.display();
         if !self.is_there()? {
             writeln!(out, "{shown}: is not there; write it with `ringfence manifest`")?;
@@ -107,7 +116,7 @@ impl Lockfile {
         let text = text_of(manifest)?;
         // Before anything is written: a key that cannot be read changes nothing.
         let note = key.map(|key| seal::sign(key, manifest)).transpose()?;
-        replace(&self.path, &text)?;
+        rewrite_alone(&self.path, &text)?;
         let counted = |count: usize, what: &str| match count {
             1 => format!("1 {what}"),
             more => format!("{more} {what}s"),
@@ -123,10 +132,10 @@ impl Lockfile {
         let signature = self.signature();
         match note {
             Some(note) => {
-                replace(&signature, &note)?;
+                rewrite_alone(&signature, &note)?;
                 writeln!(out, "{}: signed", signature.display())?;
             }
-            None if signature.exists() && !seal::is_of(&signature, manifest) => {
+            None if holds_some(&signature) && !seal::is_of(&signature, manifest) => {
                 writeln!(
                     out,
                     "{}: is of another manifest; sign this one with --sign KEYFILE",
@@ -137,6 +146,11 @@ impl Lockfile {
         }
         Ok(Exit::Done)
     }
+}
+
+/// Says whether a file is there, and is not one that only keeps a place.
+fn holds_some(path: &Path) -> bool {
+    path.exists() && read_text(path, None).map_or(true, |text| text != NOTHING_YET)
 }
 
 /// Reads the text of a manifest; `place` says where it is from.

@@ -46,7 +46,7 @@ pub(in crate::commands) fn limits(written: &[String]) -> Result<Limits, CommandE
     serde_json::from_value(serde_json::Value::Object(table)).map_err(|error| {
         input(
             format!("a limit is wrong: {error}"),
-            "durations are `500ms`, `8s`, `2m`; sizes `512K`, `64M`, `1G`",
+            "durations are `500ms`, `8s`, `2m`, `1d`; sizes `512K`, `64M`, `1G`; each can be `unlimited`",
         )
     })
 }

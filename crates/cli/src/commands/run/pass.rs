@@ -21,7 +21,12 @@ pub(super) struct Passed {
     pub(super) error: Option<io::Error>,
     /// A write has not returned: nobody reads.
     pub(super) is_stuck: bool,
+    /// The end of what went to the error stream.
+    pub(super) errors: Vec<u8>,
 }
+
+/// How much of the error stream is kept.
+const KEPT: usize = 32 << 10;
 
 /// How long our own messages wait for somebody who does not read the output.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -39,6 +44,9 @@ impl OutputPasser {
             };
             let mut state = lock(&state);
             state.is_stuck = false;
+            if stream == Stream::Error {
+                keep_end(&mut state.errors, bytes);
+            }
             match written {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
@@ -55,7 +63,20 @@ impl OutputPasser {
     /// Returns what came of it, when the command is over.
     pub(super) fn passed(&self) -> Passed {
         let mut state = lock(&self.state);
-        Passed { error: state.error.take(), is_stuck: state.is_stuck }
+        Passed {
+            error: state.error.take(),
+            is_stuck: state.is_stuck,
+            errors: std::mem::take(&mut state.errors),
+        }
+    }
+}
+
+/// Adds to what is kept, and drops the beginning of what is too much.
+fn keep_end(kept: &mut Vec<u8>, bytes: &[u8]) {
+    kept.extend_from_slice(bytes.get(bytes.len().saturating_sub(KEPT)..).unwrap_or_default());
+    // Not at each piece: moving the rest costs.
+    if kept.len() > 2 * KEPT {
+        kept.drain(..kept.len() - KEPT);
     }
 }
 

@@ -28,6 +28,9 @@ pub(super) fn print(plan: &Plan, sandbox: &Sandbox, out: &mut dyn Write) -> Resu
     if let Some(object) = value.as_object_mut() {
         object.insert("backend".into(), json!(sandbox.backend().name()));
         object.insert("tier".into(), json!(sandbox.backend().tier()));
+        if let Some(why) = sandbox.fallback() {
+            object.insert("fallback".into(), json!(why));
+        }
     }
     serde_json::to_writer_pretty(&mut *out, &value).map_err(std::io::Error::from)?;
     writeln!(out)?;

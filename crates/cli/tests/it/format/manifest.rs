@@ -56,6 +56,10 @@ const SECTIONS: &[Section] = &[
             ("personality.process", "programs; absent = what tools declare"),
             ("personality.environment", "variables; absent = what tools declare"),
             (
+                "personality.unix_sockets",
+                "whether servers may open Unix sockets; absent = what servers declare",
+            ),
+            (
                 "personality.approvals.write",
                 "the route of a class: `auto`, `human`, `dual`, `deny`; one row for each class that is written",
             ),

@@ -1,18 +1,19 @@
 //! What a call may spend.
 
 use super::super::Absent::Means;
-use super::super::word::{DURATION, SIZE};
+use super::super::word::{self, DURATION, SIZE};
 use super::super::{Key, Kind, Table};
 
-const DURATIONS: Kind = Kind::Word(&DURATION);
-const SIZES: Kind = Kind::Either(&[Kind::Word(&SIZE), Kind::Number(i64::MAX as u64)]);
-const COUNT: Kind = Kind::Number(u32::MAX as u64);
+const DURATIONS: Kind = Kind::Either(&[Kind::Word(&DURATION), Kind::Word(&word::UNLIMITED)]);
+const SIZES: Kind =
+    Kind::Either(&[Kind::Word(&SIZE), Kind::Number(i64::MAX as u64), Kind::Word(&word::UNLIMITED)]);
+const COUNT: Kind = Kind::Either(&[Kind::Number(u32::MAX as u64 - 1), Kind::Word(&word::UNLIMITED)]);
 const UNLIMITED: super::super::Absent = Means("not limited by this side");
 
 pub(super) static LIMITS: Table = Table {
     name: "limits",
     heading: None,
-    meaning: "What one call may spend. Durations are `500ms`, `30s`, `2m`, `1h`; sizes `512K`, `64M`, `1G` or plain bytes. Of a tool's limit and the personality's, the tighter holds.",
+    meaning: "What one call may spend. Durations are `500ms`, `30s`, `2m`, `1h`, `7d`; sizes `512K`, `64M`, `1G` or plain bytes; each can be `unlimited`. Of a tool's limit and the personality's, the tighter holds.",
     rules: &[],
     samples: &["wall = \"30s\"\nmemory = \"512M\""],
     keys: &[

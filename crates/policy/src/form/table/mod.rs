@@ -4,10 +4,12 @@ mod capability;
 mod limit;
 mod outside;
 mod personality;
+mod run;
 mod server;
 mod tool;
 
 use super::Absent::Means;
+use super::word::TOOL_NAME;
 use super::{Key, Kind, Needs, Table};
 
 /// No keys at all.
@@ -87,6 +89,13 @@ pub static TOOLBOX: Table = Table {
             Means("nobody is told"),
             "Whom to tell when a call waits for people.",
             "[{ command = [\"mail-approvers\"] }]",
+        ),
+        Key::new(
+            "run",
+            Kind::Map(&TOOL_NAME, &Kind::Table(&run::RUN)),
+            Means("`ringfence run @NAME` finds nothing"),
+            "What commands are granted that people run by hand, by names of the writer's choice.",
+            "{ build = { read = [\"${workspace}/src\"] } }",
         ),
     ],
 };

@@ -76,6 +76,14 @@ pub(super) static PERSONALITY: Table = Table {
             "{ allow = [\"LANG\"] }",
         ),
         Key::new(
+            "unix_sockets",
+            Kind::Flag,
+            Means("what each server declares"),
+            "Whether servers may open Unix sockets. With `false` a server that declares them is refused.",
+            "false",
+        )
+        .also(&["unixSockets"]),
+        Key::new(
             "approvals",
             Kind::Table(&APPROVALS),
             Value("{}"),

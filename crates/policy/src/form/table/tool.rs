@@ -183,6 +183,14 @@ pub(super) static CONSTRAINTS: Table = Table {
             "[\"search\"]",
         )
         .also(&["only_after"]),
+        Key::new(
+            "forceAtStep",
+            Kind::Number(u32::MAX as u64),
+            Means("it may be any call of a run, or none"),
+            "The call of a run, counted from 1, that must be this tool. Other tools are refused as that call, and after it until this tool has run. A tool outside the personality's `tools` forces nothing.",
+            "1",
+        )
+        .also(&["force_at_step"]),
         Key::new("forbidden", Kind::Flag, Value("false"), "Code may call it, a model never.", "true"),
     ],
 };

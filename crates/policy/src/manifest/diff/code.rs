@@ -92,6 +92,8 @@ codes! {
     PersonalityNetworkNarrowed "personality.network.narrowed" "the personality permits fewer hosts, ports or private addresses"
     PersonalitySecretsWidened "personality.secrets.widened" "the personality permits more secrets"
     PersonalitySecretsNarrowed "personality.secrets.narrowed" "the personality permits fewer secrets"
+    PersonalitySocketsWidened "personality.sockets.widened" "the personality no longer keeps servers from opening Unix sockets"
+    PersonalitySocketsNarrowed "personality.sockets.narrowed" "the personality keeps servers from opening Unix sockets"
     PersonalityToolsWidened "personality.tools.widened" "the personality permits more tools"
     PersonalityToolsNarrowed "personality.tools.narrowed" "the personality permits fewer tools"
     AgentAdded "agent.added" "an agent is new"

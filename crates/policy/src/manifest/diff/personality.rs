@@ -7,7 +7,8 @@ use super::ChangeCode::{
     PersonalityFilesystemReadNarrowed, PersonalityFilesystemReadWidened, PersonalityFilesystemWriteNarrowed,
     PersonalityFilesystemWriteWidened, PersonalityIdChanged, PersonalityLimitsNarrowed,
     PersonalityLimitsWidened, PersonalityNetworkNarrowed, PersonalityNetworkWidened,
-    PersonalitySecretsNarrowed, PersonalitySecretsWidened, PersonalityToolsNarrowed, PersonalityToolsWidened,
+    PersonalitySecretsNarrowed, PersonalitySecretsWidened, PersonalitySocketsNarrowed,
+    PersonalitySocketsWidened, PersonalityToolsNarrowed, PersonalityToolsWidened,
 };
 use super::change::{Changes, Sets, arrow};
 use super::rule::{self, decision};
@@ -35,8 +36,24 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Personality, new: &Person
     names(changes, codes, "programs", old.process.as_ref(), new.process.as_ref());
     let codes = [PersonalityEnvironmentWidened, PersonalityEnvironmentNarrowed];
     names(changes, codes, "environment", old.environment.as_ref(), new.environment.as_ref());
+    sockets(changes, old.unix_sockets, new.unix_sockets);
     approvals(changes, &old.approvals, &new.approvals);
     rule::limits(changes, [PersonalityLimitsWidened, PersonalityLimitsNarrowed], &old.limits, &new.limits);
+}
+
+/// Compares whether servers may open Unix sockets. Where nothing is said, each server says it.
+fn sockets(changes: &mut Changes<'_>, old: Option<bool>, new: Option<bool>) {
+    let word = |says: Option<bool>| match says {
+        None => "what each server declares",
+        Some(true) => "permitted",
+        Some(false) => "refused",
+    };
+    let message = format!("Unix sockets: {}", arrow(word(old), word(new)));
+    match (old == Some(false), new == Some(false)) {
+        (true, false) => changes.widened(PersonalitySocketsWidened, message),
+        (false, true) => changes.narrowed(PersonalitySocketsNarrowed, message),
+        (true, true) | (false, false) => {}
+    }
 }
 
 fn tools(changes: &mut Changes<'_>, old: &Personality, new: &Personality) {

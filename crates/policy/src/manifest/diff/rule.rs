@@ -73,6 +73,21 @@ pub(super) fn constraints(changes: &mut Changes<'_>, old: &Constraints, new: &Co
     for name in new.only_after.iter().filter(|name| !old.only_after.contains(name)) {
         changes.narrowed(ToolConstraintTightened, format!("only after {}", quote(name.as_str())));
     }
+    match (old.force_at_step, new.force_at_step) {
+        (old, new) if old == new => {}
+        (None, Some(step)) => {
+            changes.narrowed(ToolConstraintTightened, format!("must be call {step} of a run"));
+        }
+        (Some(step), None) => {
+            changes.widened(ToolConstraintRelaxed, format!("no longer must be call {step} of a run"));
+        }
+        // What came after it may come before it now, or the other way round.
+        (Some(old), Some(new)) => changes.widened(
+            ToolConstraintRelaxed,
+            format!("forced call of a run: {}", arrow(&old.to_string(), &new.to_string())),
+        ),
+        (None, None) => {}
+    }
     match (old.forbidden, new.forbidden) {
         (true, false) => changes.widened(ToolConstraintRelaxed, "a model may call it now"),
         (false, true) => changes.narrowed(ToolConstraintTightened, "a model may no longer call it"),

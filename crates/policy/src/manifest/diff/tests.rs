@@ -31,7 +31,7 @@ output = { type = "string" }
 class = "write"
 risk = "low"
 capabilities = { fs_reach = { read = ["${workspace}/*.md"], write = ["${workspace}/out"], jail = "${workspace}" }, process = { allow = ["rg"] } }
-constraints = { maxInvocations = 3, onlyAfter = ["fetch"] }
+constraints = { maxInvocations = 3, onlyAfter = ["fetch"], forceAtStep = 2 }
 idempotency = { mode = "required", key = ["pattern"] }
 limits = { memory = "64M" }
 
@@ -145,6 +145,7 @@ fn every_widening_is_told_and_every_narrowing_the_other_way() {
 environment"#,                                   r#"process = { allow = ["*"] }
 environment"#,                                                                             "personality", "personality.exec.widened",           "personality.exec.narrowed"),
         (r#"environment = { allow = ["LANG"] }"#, r#"environment = { allow = ["LANG", "TZ"] }"#, "personality", "personality.environment.widened", "personality.environment.narrowed"),
+        (r#"environment = { allow = ["LANG"] }"#, "environment = { allow = [\"LANG\"] }\nunix_sockets = false", "personality", "personality.sockets.narrowed", "personality.sockets.widened"),
         (r#"write = "human""#,                   r#"write = "auto""#,                      "personality", "personality.approvals.widened",      "personality.approvals.narrowed"),
         (r#"{ note = "human" }"#,                "{}",                                     "personality", "personality.approvals.widened",      "personality.approvals.narrowed"),
         (r#"client = false"#,                    "client = true",                          "personality", "personality.approvals.widened",      "personality.approvals.narrowed"),
@@ -171,6 +172,8 @@ environment"#,                                                                  
         (r#", storage = { scope = "session", ttlSecondsDefault = 60 }"#, "",               "tool fetch",  "tool.storage.narrowed",             "tool.storage.widened"),
         ("maxInvocations = 3",                   "maxInvocations = 4",                     "tool run",    "tool.constraint.relaxed",            "tool.constraint.tightened"),
         ("maxInvocations = 3, ",                 "",                                       "tool run",    "tool.constraint.relaxed",            "tool.constraint.tightened"),
+        (", forceAtStep = 2",                    "",                                       "tool run",    "tool.constraint.relaxed",            "tool.constraint.tightened"),
+        ("forceAtStep = 2",                      "forceAtStep = 3",                        "tool run",    "tool.constraint.relaxed",            "tool.constraint.relaxed"),
         (r#", onlyAfter = ["fetch"]"#,           "",                                       "tool run",    "tool.constraint.relaxed",            "tool.constraint.tightened"),
         (r#"mode = "required""#,                 r#"mode = "optional""#,                   "tool run",    "tool.idempotency.dropped",           "tool.idempotency.added"),
         (r#"key = ["pattern"]"#,                 r#"key = ["pattern", "time"]"#,           "tool run",    "tool.idempotency.dropped",           "tool.idempotency.added"),

@@ -87,6 +87,10 @@ fn personality(personality: &Personality) -> Section {
         "environment",
         names(personality.environment.as_ref().map(|set| texts(&mut set.iter().map(ToString::to_string)))),
     );
+    if let Some(permitted) = personality.unix_sockets {
+        let word = if permitted { "permitted" } else { "refused" };
+        rows.plain("Unix sockets", vec![word.to_owned()]);
+    }
     if let Some(tools) = &personality.tools {
         rows.plain("tools", list(tools.iter().map(ToString::to_string).collect()));
     }
@@ -245,6 +249,7 @@ impl Rows {
         let mut rules = Vec::new();
         rules.extend(constraints.max_invocations.map(|most| format!("at most {most} calls in a run")));
         rules.extend(constraints.only_after.iter().map(|tool| format!("only after {tool}")));
+        rules.extend(constraints.force_at_step.map(|step| format!("must be call {step} of a run")));
         if constraints.forbidden {
             rules.push("never by a model".to_owned());
         }

@@ -229,3 +229,22 @@ fn knows_where_a_line_begins() {
         assert_eq!(Floor::unfinished_names(Path::new(path)), Some(Path::new(names)), "{path}");
     }
 }
+
+#[test]
+fn files_of_ours_that_decide_are_known_and_so_is_the_folder_for_stores() {
+    for name in [
+        "ringfence.db",
+        "RINGFENCE.DB",
+        "ringfence.lock.json",
+        "ringfence.pins.json",
+        ".ringfence",
+        "sub/.Ringfence",
+    ] {
+        assert!(Floor::decides(&Path::new("/w").join(name)), "{name}");
+    }
+    for name in
+        ["ringfence.toml", "ringfence.db-wal", ".ringfence/x", ".ringfence.quarantined-1", "ringfence"]
+    {
+        assert!(!Floor::decides(&Path::new("/w").join(name)), "{name}");
+    }
+}

@@ -21,6 +21,8 @@ pub(crate) struct Pin {
     pub(crate) tree: PathBuf,
     pub(crate) kind: Kind,
     pub(crate) identity: Identity,
+    /// Whether it leads to a file of ours.
+    pub(crate) is_ours: bool,
 }
 
 /// Tells whether a path lies in a folder of a writable tree whose content package managers exchange.
@@ -41,16 +43,29 @@ fn is_exchanged_below(path: &Path, tree: &Path) -> bool {
 ///
 /// There are too many, or one is no folder any more.
 pub(crate) fn find_pins(sensitive: &[Sensitive], trees: &[&Path]) -> Result<Vec<Pin>, SandboxError> {
+    pins(sensitive, trees, false)
+}
+
+/// The same for files of ours, and for folders on the way to them, which are to stay too. No package manager exchanges those.
+///
+/// # Errors
+///
+/// As for [`find_pins`].
+pub(crate) fn find_own_pins(own: &[Sensitive], trees: &[&Path]) -> Result<Vec<Pin>, SandboxError> {
+    pins(own, trees, true)
+}
+
+fn pins(sensitive: &[Sensitive], trees: &[&Path], is_ours: bool) -> Result<Vec<Pin>, SandboxError> {
     let mut pins: BTreeMap<PathBuf, Pin> = BTreeMap::new();
     for one in sensitive {
         let around = trees.iter().filter(|tree| one.path.starts_with(tree) && one.path != **tree);
         let Some(tree) = around.min_by_key(|tree| tree.as_os_str().len()) else { continue };
-        if is_exchanged_below(&one.path, tree) {
+        if !is_ours && is_exchanged_below(&one.path, tree) {
             continue;
         }
-        if one.kind == Kind::Link {
+        if one.kind == Kind::Link || (is_ours && one.treatment == Treatment::Watch) {
             let (path, tree) = (one.path.clone(), tree.to_path_buf());
-            pins.insert(path.clone(), Pin { path, tree, kind: Kind::Link, identity: one.identity });
+            pins.insert(path.clone(), Pin { path, tree, kind: one.kind, identity: one.identity, is_ours });
         }
         let above = one.path.ancestors().skip(1).take_while(|above| above != tree);
         for path in above {
@@ -66,7 +81,8 @@ pub(crate) fn find_pins(sensitive: &[Sensitive], trees: &[&Path]) -> Result<Vec<
                 return Err(SandboxError::Path { path: path.to_path_buf(), error });
             };
             let (path, tree) = (folder.path, tree.to_path_buf());
-            pins.insert(path.clone(), Pin { path, tree, kind: Kind::Directory, identity: folder.identity });
+            let identity = folder.identity;
+            pins.insert(path.clone(), Pin { path, tree, kind: Kind::Directory, identity, is_ours });
         }
     }
     if pins.len() > MAX_PINS {

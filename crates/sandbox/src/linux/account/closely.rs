@@ -1,7 +1,7 @@
 //! A closer look, at what may make us wait.
 //!
-//! What a process maps is read under a lock that the process can hold for long. It is read by a thread of its own; a process that has
-//! not answered in time counts in full.
+//! What a process maps is read under a lock that the process can hold for long. It is read by a thread of its own; private memory of a
+//! process that has not answered in time counts in full.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ const UNKNOWN: u64 = 0;
 const SHARES: u64 = 1;
 
 impl Closely {
-    /// Tells whether a process has shared memory that is in no file. One that does not say has; of one that is gone it is not known,
-    /// nor to whom it has handed it on.
+    /// Tells whether a process has shared memory that is in no file. Of one that is gone, or does not say in time, it is not known: a
+    /// busy machine keeps an honest one from answering as well.
     pub(super) fn shares_memory(
         &mut self,
         proc: &Arc<Folder>,
@@ -44,7 +44,8 @@ impl Closely {
                 Some(None) => {}
                 // One that had ended before, and is still listed, has nothing.
                 Some(Some(UNKNOWN)) => is_known &= account.mapped == 0,
-                Some(Some(_)) | None => return Some(true),
+                Some(Some(_)) => return Some(true),
+                None => is_known = false,
             }
         }
         is_known.then_some(false)
@@ -163,7 +164,7 @@ mod tests {
         let mut busy = Closely { reader: Some(reader) };
         let own = HashMap::from([(std::process::id(), Account { private: 1 << 40, ..account })]);
         assert_eq!(busy.private(&proc, &own), 1 << 40);
-        assert_eq!(busy.shares_memory(&proc, &own), Some(true));
+        assert_eq!(busy.shares_memory(&proc, &own), None);
         drop(hold);
         busy.reader.take().unwrap().join().unwrap();
         assert!(busy.private(&proc, &own) < 1 << 40);

@@ -38,6 +38,10 @@ impl Process for Fake {
         self.has_started
     }
 
+    fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap()
+    }
+
     fn spent(&mut self, _looking: Looking) -> Option<Spent> {
         Some(self.spent)
     }
@@ -51,6 +55,7 @@ fn bounds(memory: u64) -> Bounds {
         cpu: None,
         memory: Some(memory),
         leash: None,
+        signals: None,
         gauge: None,
         start: LONGEST_START,
     }
@@ -70,7 +75,8 @@ fn memory_is_looked_at_while_nobody_takes_the_output() {
         ControlFlow::Continue(())
     });
     let mut process = Fake::new(Spent { memory: 65 << 20, ..Spent::default() });
-    let streams = Ours { input: super::super::feed::Feed::default(), output: Some(output), error: None };
+    let streams =
+        Ours { input: super::super::feed::Feed::default(), output: Some(output), error: None, window: None };
     let begun = Instant::now();
     let watched = watch(&mut process, streams, Some(observer), &bounds(64 << 20)).unwrap();
     assert!(watched.out_of_memory && is_blocked.try_recv().is_ok());
@@ -81,7 +87,8 @@ fn memory_is_looked_at_while_nobody_takes_the_output() {
 #[test]
 fn a_command_that_never_begins_is_killed() {
     let mut process = Fake { has_started: false, ..Fake::new(Spent::default()) };
-    let streams = Ours { input: super::super::feed::Feed::default(), output: None, error: None };
+    let streams =
+        Ours { input: super::super::feed::Feed::default(), output: None, error: None, window: None };
     let begun = Instant::now();
     let bounds = Bounds { start: Duration::from_millis(100), ..bounds(64 << 20) };
     let watched = watch(&mut process, streams, None, &bounds).unwrap();
@@ -89,6 +96,7 @@ fn a_command_that_never_begins_is_killed() {
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     // One that has begun goes on.
     let mut process = Fake::new(Spent { memory: 65 << 20, ..Spent::default() });
-    let streams = Ours { input: super::super::feed::Feed::default(), output: None, error: None };
+    let streams =
+        Ours { input: super::super::feed::Feed::default(), output: None, error: None, window: None };
     assert!(!watch(&mut process, streams, None, &bounds).unwrap().is_late);
 }

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ringfence::audit::{Filter, Stored};
+use ringfence::{ApprovalStore, RequestFilter, RequestState};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::super::port::AuditLog;
@@ -26,6 +28,8 @@ const BATCH: usize = 500;
 /// How many entries are remembered, and how large they may be together.
 const MOST: usize = 4096;
 const MOST_BYTES: usize = 8 << 20;
+/// How long after an approval was asked for it is looked whether its request is filed: longer than a store tries to file one.
+const FILING: Duration = Duration::from_secs(120);
 
 /// An entry of the log, with what is sent of it.
 pub(crate) struct Event {
@@ -52,9 +56,12 @@ impl Event {
 /// The newest entries.
 pub(crate) struct Feed {
     log: Arc<dyn AuditLog>,
+    approvals: Arc<dyn ApprovalStore>,
     recent: Mutex<Recent>,
     /// How many entries are known.
     size: watch::Sender<u64>,
+    /// The newest open request. The log says that somebody is asked before there is a request to decide.
+    newest_request: watch::Sender<Option<String>>,
     closed: CancellationToken,
     guests: Guests,
 }
@@ -65,10 +72,23 @@ struct Recent {
     bytes: usize,
     /// The first entry that was not read yet.
     next: Option<u64>,
+    /// Until when a request may still be filed.
+    filing: Option<Instant>,
 }
 
 impl Recent {
+    /// Returns where to read on. What was asked just before somebody looks may not be filed yet.
+    fn begin(&mut self, size: u64) -> u64 {
+        *self.next.get_or_insert_with(|| {
+            self.filing = Some(Instant::now() + FILING);
+            size
+        })
+    }
+
     fn add(&mut self, stored: Vec<Stored>, next: u64) {
+        if stored.iter().any(|stored| stored.kind == "approval") {
+            self.filing = Some(Instant::now() + FILING);
+        }
         for stored in stored {
             let event = Event::new(stored);
             self.bytes += event.bytes();
@@ -83,12 +103,13 @@ impl Recent {
 }
 
 impl Feed {
-    pub(crate) fn new(log: Arc<dyn AuditLog>) -> Self {
-        let size = watch::Sender::new(0);
+    pub(crate) fn new(log: Arc<dyn AuditLog>, approvals: Arc<dyn ApprovalStore>) -> Self {
         Self {
             log,
+            approvals,
             recent: Mutex::default(),
-            size,
+            size: watch::Sender::new(0),
+            newest_request: watch::Sender::new(None),
             closed: CancellationToken::new(),
             guests: Guests::default(),
         }
@@ -130,6 +151,11 @@ impl Feed {
     /// Begins to follow; the value is how many entries there are.
     pub(crate) fn follow(&self) -> watch::Receiver<u64> {
         self.size.subscribe()
+    }
+
+    /// Begins to follow which request was filed last.
+    pub(crate) fn follow_requests(&self) -> watch::Receiver<Option<String>> {
+        self.newest_request.subscribe()
     }
 
     /// Returns how many follow.
@@ -176,7 +202,8 @@ impl Feed {
     async fn advance(&self) -> Result<bool, ringfence::StoreError> {
         let size = self.log.size().await?;
         // What was there before somebody looked is read by whoever wants it.
-        let next = *self.recent().next.get_or_insert(size);
+        let next = self.recent().begin(size);
+        self.look_for_requests().await?;
         if size <= next {
             self.size.send_if_modified(|known| std::mem::replace(known, next) != next);
             return Ok(false);
@@ -188,9 +215,27 @@ impl Feed {
         Ok(next < size)
     }
 
+    /// Looks which open request is the newest, while one may still be filed.
+    async fn look_for_requests(&self) -> Result<(), ringfence::StoreError> {
+        if self.recent().filing.is_none_or(|until| Instant::now() > until) {
+            return Ok(());
+        }
+        let filter = RequestFilter { state: Some(RequestState::Open), most: 1, ..RequestFilter::default() };
+        let listed = self.approvals.list_requests(&filter).await?;
+        let damaged = listed.damaged.into_iter().map(|damaged| damaged.id);
+        let newest = listed.requests.into_iter().map(|filed| filed.id).chain(damaged).next();
+        self.newest_request.send_if_modified(|known| {
+            let is_other = *known != newest;
+            *known = newest;
+            is_other
+        });
+        Ok(())
+    }
+
     /// Forgets everything while nobody follows.
     fn forget(&self) {
         *self.recent() = Recent::default();
+        self.newest_request.send_replace(None);
         self.size.send_replace(0);
     }
 

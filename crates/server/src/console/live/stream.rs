@@ -27,6 +27,9 @@ const ALIVE: Duration = Duration::from_secs(15);
 /// How often it is looked whether the person of a stream is still known.
 const LOOKS: Duration = Duration::from_secs(2);
 
+/// Says that there is another request to decide, which the page fetches by itself.
+const FILED: &[u8] = b"event: filed\ndata: {}\n\n";
+
 /// One browser that follows.
 struct Follower {
     front: Arc<Front>,
@@ -35,6 +38,7 @@ struct Follower {
     plan: Plan,
     next: u64,
     size: tokio::sync::watch::Receiver<u64>,
+    newest_request: tokio::sync::watch::Receiver<Option<String>>,
     /// When it was last looked whether its person is still known.
     looked: Instant,
     _place: (OwnedSemaphorePermit, Guest),
@@ -57,10 +61,10 @@ pub(crate) async fn subscribe(
     };
     let plan = Plan::new(&front, &query).await?;
     let filter = Filter { from: None, below: None, ..plan.filter().clone() };
-    let size = front.feed.follow();
-    let place = (place, guest);
+    let (size, newest_request) = (front.feed.follow(), front.feed.follow_requests());
+    let (looked, place) = (Instant::now(), (place, guest));
     let follower =
-        Follower { front, caller, filter, plan, next, size, looked: Instant::now(), _place: place };
+        Follower { front, caller, filter, plan, next, size, newest_request, looked, _place: place };
     let mut reply = Reply::new(Body::from_stream(stream::unfold(Some(follower), |follower| async {
         let mut follower = follower?;
         let bytes = follower.next().await?;
@@ -94,6 +98,10 @@ impl Follower {
                 () = closed.cancelled() => return None,
                 () = over.cancelled() => return None,
                 changed = self.size.changed() => changed.ok()?,
+                changed = self.newest_request.changed() => {
+                    changed.ok()?;
+                    return Some(Bytes::from_static(FILED));
+                }
                 () = &mut alive => {
                     if !self.is_known().await {
                         return None;

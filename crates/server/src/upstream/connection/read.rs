@@ -7,7 +7,7 @@ use ringfence::policy::Size;
 use tokio::io::BufReader;
 use tokio::net::unix::pipe;
 
-use super::{Connection, GRACE, Inbox, lock};
+use super::{Connection, EXIT_REPORT, GRACE, Inbox, lock};
 use crate::line::{Line, Lines};
 use crate::message::{Id, Message, Response, error_code, rpc_error};
 use crate::oversize::Oversize;
@@ -47,6 +47,8 @@ impl Connection {
                 }
             }
         }
+        // Its exit code says more, and comes a moment later.
+        let _known = tokio::time::timeout(EXIT_REPORT, self.exited.cancelled()).await;
         self.end("it closed its output");
         // Nobody hears it any more, so it need not go on; it has a moment to end by itself.
         tokio::time::sleep(GRACE).await;

@@ -70,6 +70,8 @@ impl Starter for Fake {
                 }
             }
             drop(their_output);
+            // That a process has ended is known a moment later.
+            std::thread::sleep(Duration::from_millis(20));
             let _told = tell.send(ServiceEnd::Ended("exited with code 0".into()));
         });
         let running = Running {

@@ -1,13 +1,17 @@
 //! Several servers behind one endpoint: whose is what, what is said of tasks, and what servers may ask.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ringfence::policy::Constraints;
 use ringfence_server::{Accept, ToolRule};
 use serde_json::{Value, json};
 
 use super::fake::{Fake, Setup, legacy, text, tool};
+use super::limit::pass;
+use crate::it::wait::wait_until;
 
 #[expect(clippy::needless_pass_by_value, reason = "each caller writes it where it stands")]
 fn result(message: &Value, result: Value) -> Option<Value> {
@@ -50,6 +54,57 @@ async fn what_servers_say_to_models_is_passed_on_by_a_gateway() {
         Setup { accept: Accept::Review, more: vec![("other", saying("New"))], ..Setup::new(&first) };
     let said = withheld.modern(json!({})).ask("server/discover", json!({})).await;
     assert_eq!(said["result"].get("instructions"), None, "{said}");
+}
+
+/// A server that says who it is when the test lets it.
+fn slow(released: &Arc<AtomicBool>, instructions: &'static str) -> Arc<Fake> {
+    let released = Arc::clone(released);
+    legacy(json!([tool("one")]), move |message, _| {
+        if message["method"] != json!("initialize") {
+            return None;
+        }
+        while !released.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        result(
+            message,
+            json!({
+                "protocolVersion": message["params"]["protocolVersion"],
+                "capabilities": { "tools": {}, "prompts": {}, "resources": {} },
+                "serverInfo": { "name": "fake", "version": "1" }, "instructions": instructions,
+            }),
+        )
+    })
+}
+
+#[tokio::test]
+async fn several_silent_servers_are_waited_for_together() {
+    let released = Arc::new(AtomicBool::new(false));
+    let silent = ["b", "c", "d"].map(|name| (name, slow(&released, "Never heard.")));
+    let setup = Setup { more: silent.to_vec(), ..Setup::new(&saying("Call `one` first.")) };
+    let client = super::fake::Client::new(setup.house().session(&ringfence_server::Agent::default()));
+    let params = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+    });
+    let id = client.begin("initialize", params);
+    wait_until("all servers are started", || {
+        silent.iter().all(|(_, server)| server.started.load(Ordering::SeqCst) == 1)
+    })
+    .await;
+    let has_spoken = || setup.book.pins.lock().unwrap().to_json().contains("instructions");
+    wait_until("the server that speaks was heard", has_spoken).await;
+    // Less than one of them alone has to say who it is.
+    pass(Duration::from_secs(6)).await;
+    let said = client.answer(id).await;
+    assert_eq!(said["result"]["instructions"], json!("Server `fake`:\nCall `one` first."), "{said}");
+    for (method, member) in [("prompts/list", "prompts"), ("resources/list", "resources")] {
+        let id = client.begin(method, json!({}));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        pass(Duration::from_secs(11)).await;
+        let listed = client.answer(id).await;
+        assert_eq!(listed["result"][member], json!([]), "{listed}");
+    }
+    released.store(true, Ordering::SeqCst);
 }
 
 #[tokio::test]

@@ -43,6 +43,26 @@ async fn new_tools_wait_for_a_person_who_may_accept_them_while_it_runs() {
 }
 
 #[tokio::test]
+async fn a_person_may_accept_a_definition_that_is_large() {
+    let mut large = tool("one");
+    large["inputSchema"]["properties"]["n"] = json!({ "enum": vec!["a long word"; 40_000] });
+    let server = legacy(json!([large, tool("two")]), |message, _| {
+        (message["method"] == json!("tools/call")).then(|| text(message, "ran")).flatten()
+    });
+    let setup = Setup::new(&server);
+    let client = setup.legacy(json!({})).await;
+    assert_eq!(client.tools().await, ["two", "ringfence_policy"]);
+    let refused = client.call("one", json!({})).await;
+    assert_eq!(code(&refused), "TOOL_QUARANTINED");
+    assert!(refused.to_string().contains("larger than 256 KiB"), "{refused}");
+    let seen = setup.book.seen.lock().unwrap()[0].clone();
+    assert_eq!((seen.key.as_str(), seen.why.as_str()), ("tool:one", "it is larger than 256 KiB"));
+    setup.book.pins.lock().unwrap().accept_definition("fake", "tool:one", &seen.definition).unwrap();
+    let answer = client.call("one", json!({ "n": "a long word" })).await;
+    assert_eq!(answer["result"]["content"][0]["text"], json!("ran"), "{answer}");
+}
+
+#[tokio::test]
 async fn a_definition_that_changes_is_withheld_in_the_middle_of_a_session() {
     let mut swapped = tool("one");
     swapped["description"] = json!("Does one and reads your mail");

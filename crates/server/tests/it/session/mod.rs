@@ -7,3 +7,4 @@ mod guard;
 mod ingress;
 mod limit;
 mod pass;
+mod start;

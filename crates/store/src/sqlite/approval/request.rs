@@ -7,8 +7,8 @@ use ringfence::{
     Approval, ApprovalRequest, FiledRequest, ListedRequests, Notice, RequestFilter, RequestState, Standing,
     StoreError, Word, notice_pause,
 };
+use rusqlite::Connection;
 use rusqlite::types::Value;
-use rusqlite::{Connection, Transaction};
 
 use super::row::{self, Entry};
 use crate::sqlite::error::SqliteError;
@@ -268,7 +268,7 @@ pub(super) fn notices(
 }
 
 /// Keeps that a channel was told of a request.
-pub(super) fn told(transaction: &Transaction<'_>, channel: &str, id: &str) -> rusqlite::Result<()> {
+pub(super) fn told(transaction: &Connection, channel: &str, id: &str) -> rusqlite::Result<()> {
     let mut keep = transaction.prepare_cached(
         "INSERT INTO notice (request, channel, attempts, next_us, told)
              SELECT ordinal, ?1, 0, 0, 1 FROM request WHERE id = ?2

@@ -442,7 +442,7 @@ async fn what_people_do_is_in_the_audit() {
                 "approver revokedcyd",
             ]
         );
-        database.sign(&key(), ORIGIN).await.unwrap();
+        database.sign(&key(), ORIGIN, None).await.unwrap();
         assert!(database.verify(&log(), 0, None, &Progress::default()).await.unwrap().is_intact());
         assert_eq!(database.check().await.unwrap(), [""; 0]);
     })

@@ -163,7 +163,7 @@ async fn what_a_person_found_out_is_in_the_audit() {
             (&record["key"], &record["settled"], &record["by"], &record["reason"]),
             (&"k".into(), &"committed".into(), &"ada".into(), &"it is in the ledger".into())
         );
-        database.sign(&signer(), ORIGIN).await.unwrap();
+        database.sign(&signer(), ORIGIN, None).await.unwrap();
         assert!(database.verify(&log(), 0, None, &Progress::default()).await.unwrap().is_intact());
     })
     .await;

@@ -76,10 +76,10 @@ async fn signs_verifies_and_proves() {
         let mut notes = Vec::new();
         for size in 1..=9 {
             append(&**database, "run", size - 1..size).await;
-            notes.push(database.sign(&key(), ORIGIN).await.unwrap());
+            notes.push(database.sign(&key(), ORIGIN, None).await.unwrap());
         }
         // The same checkpoint is kept once.
-        database.sign(&key(), ORIGIN).await.unwrap();
+        database.sign(&key(), ORIGIN, None).await.unwrap();
         let kept: Vec<_> = (1..).zip(notes.iter().map(ToString::to_string)).collect();
         assert_eq!(database.checkpoints().await.unwrap(), kept);
 
@@ -137,7 +137,7 @@ async fn many_callers_keep_their_order() {
             let found = database.entries(&filter, 0, 100).await.unwrap();
             assert!(found.iter().map(|stored| stored.at).eq(1_000..1_010), "{found:?}");
         }
-        database.sign(&key(), ORIGIN).await.unwrap();
+        database.sign(&key(), ORIGIN, None).await.unwrap();
         let verified = database.verify(&log(), 0, None, &Progress::default()).await.unwrap();
         assert!(verified.is_intact() && verified.records == 160, "{verified:?}");
     })
@@ -155,7 +155,7 @@ async fn forgets_raw_outputs_and_nothing_else() {
         assert_eq!(database.forget_raw(Duration::MAX).await.unwrap(), 0);
         let after = database.entry(1).await.unwrap().unwrap();
         assert_eq!(after, ringfence_store::Stored { raw: None, ..before });
-        database.sign(&key(), ORIGIN).await.unwrap();
+        database.sign(&key(), ORIGIN, None).await.unwrap();
         assert!(database.verify(&log(), 0, None, &Progress::default()).await.unwrap().is_intact());
     })
     .await;

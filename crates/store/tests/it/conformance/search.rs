@@ -76,7 +76,7 @@ async fn finds_by_class_host_and_principal() {
         let stored = database.entry(2).await.unwrap().unwrap();
         assert_eq!((stored.host.as_deref(), stored.principal), (Some("api.example"), None));
 
-        database.sign(&key(), ORIGIN).await.unwrap();
+        database.sign(&key(), ORIGIN, None).await.unwrap();
         let progress = Progress::default();
         assert!(database.verify(&log(), 0, None, &progress).await.unwrap().is_intact());
         assert_eq!((progress.done(), progress.total()), (12, 12));

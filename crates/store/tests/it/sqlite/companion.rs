@@ -68,17 +68,6 @@ async fn a_store_may_be_ahead_of_its_mark() {
     assert!(SqliteStore::find_gap(&bench.path()).unwrap().is_none());
 }
 
-#[tokio::test]
-async fn a_store_from_before_chains_were_remembered_goes_on() {
-    let bench = Bench::new();
-    pay(&bench.open(), "a1").await.unwrap();
-    bench.sql("DROP TABLE past_chain");
-    let (first, second) = (bench.open(), bench.open());
-    pay(&first, "a2").await.unwrap();
-    pay(&second, "a3").await.unwrap();
-    pay(&first, "a4").await.unwrap();
-}
-
 /// Writes numbers that cannot be true into both halves of a mark, with digests that fit.
 fn forge(path: &Path, place: usize, number: u64) {
     let mut bytes = std::fs::read(path).unwrap();
@@ -109,7 +98,8 @@ async fn a_mark_that_cannot_be_true_is_damaged_and_the_store_settles_it() {
 async fn a_fence_that_cannot_be_true_is_settled_by_the_keys() {
     let bench = Bench::new();
     pay(&bench.open(), "a1").await.unwrap();
-    bench.sql("UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'idempotency'");
+    bench.sql("UPDATE frontier SET fence = 9223372036854775807");
+    assert!(SqliteStore::open(&bench.path()).is_err());
     SqliteStore::accept_gap(&bench.path(), "ada", "looked").unwrap().unwrap();
     pay(&bench.open(), "a2").await.unwrap();
 }
@@ -144,4 +134,61 @@ async fn a_store_with_several_names_says_so() {
         std::fs::remove_file(second).unwrap();
     }
     bench.open();
+}
+
+/// Writes a journal that brings the first page of a store back to what it is now, as a command could that has seen one like it.
+fn plant(path: &Path) {
+    let page = std::fs::read(path).unwrap().get(..4096).unwrap().to_vec();
+    let word = |number: u32| number.to_be_bytes();
+    // The magic number, one page, the seed of the sums, one page in the database before, sectors of 512 and pages of 4,096 bytes.
+    let mut journal = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7].to_vec();
+    journal.extend([word(1), word(7), word(1), word(512), word(4096)].concat());
+    journal.resize(512, 0);
+    journal.extend(word(1));
+    let sum = (1..).map(|step| 4096 - 200 * step).take_while(|at| *at > 0);
+    let sum = sum.fold(7_u32, |sum, at| sum.wrapping_add(u32::from(page[usize::try_from(at).unwrap()])));
+    journal.extend(&page);
+    journal.extend(word(sum));
+    std::fs::write(beside(path, "-journal"), journal).unwrap();
+}
+
+#[tokio::test]
+async fn a_journal_that_somebody_put_there_is_not_rolled_back() {
+    let bench = Bench::new();
+    pay(&bench.open(), "k").await.unwrap();
+    let journal = beside(&bench.path(), "-journal");
+    assert_eq!(std::fs::metadata(&journal).unwrap().len(), 0, "an empty one is always there");
+    let before = std::fs::read(bench.path()).unwrap();
+    plant(&bench.path());
+    for opened in [SqliteStore::open(&bench.path()), SqliteStore::open_read_only(&bench.path())] {
+        assert!(matches!(opened, Err(SqliteError::Journal { .. })), "{opened:?}");
+    }
+    assert_eq!(std::fs::read(bench.path()).unwrap(), before);
+    std::fs::remove_file(&journal).unwrap();
+    assert!(pay(&bench.open(), "k").await.is_err(), "the key was used");
+    assert!(journal.exists());
+}
+
+#[tokio::test]
+async fn the_files_of_a_store_that_another_program_removed_are_made_again() {
+    let bench = Bench::new();
+    pay(&bench.open(), "k").await.unwrap();
+    let removed = ["-wal", "-shm", "-journal"].map(|suffix| beside(&bench.path(), suffix));
+    removed.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    ringfence_store::make_companions(&bench.path()).unwrap();
+    assert!(removed.iter().all(|path| std::fs::metadata(path).unwrap().len() == 0));
+    assert!(pay(&bench.open(), "k").await.is_err(), "the key was used");
+
+    // Nothing is made beside what is no store.
+    let other = bench.directory.path().join("other.db");
+    std::fs::write(&other, "").unwrap();
+    assert!(!ringfence_store::make_companions(&other).unwrap());
+    assert!(!beside(&other, "-wal").exists());
+    // A store that came back from a backup has its mark, and nothing else yet.
+    let restored = Bench::new();
+    for suffix in ["", ".mark"] {
+        std::fs::copy(beside(&bench.path(), suffix), beside(&restored.path(), suffix)).unwrap();
+    }
+    assert!(ringfence_store::make_companions(&restored.path()).unwrap());
+    assert!(["-wal", "-shm", "-journal"].iter().all(|suffix| beside(&restored.path(), suffix).exists()));
 }

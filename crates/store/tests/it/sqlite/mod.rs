@@ -7,6 +7,7 @@ mod companion;
 mod crash;
 mod flip;
 mod full;
+mod history;
 mod migrate;
 mod open;
 mod process;
@@ -14,6 +15,7 @@ mod proof;
 mod rate;
 mod swap;
 mod tamper;
+mod version_4;
 
 use std::path::PathBuf;
 

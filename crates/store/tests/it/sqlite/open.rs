@@ -21,8 +21,10 @@ async fn every_file_is_private() {
     append(&store, "run", 0..1).await;
     let files: Vec<_> =
         std::fs::read_dir(bench.directory.path()).unwrap().map(|file| file.unwrap().path()).collect();
-    assert_eq!(files.len(), 6, "{files:?}"); // the database, its log, its index, its mark, the lock, the sign of life
-    assert!(files.iter().all(|file| mode(file) == 0o600), "{files:?}");
+    // The database, its log, its index, its empty journal, its mark, the lock, and the folder of those that have it open.
+    assert_eq!(files.len(), 7, "{files:?}");
+    let private = |file: &std::path::PathBuf| mode(file) == if file.is_dir() { 0o700 } else { 0o600 };
+    assert!(files.iter().all(private), "{files:?}");
 }
 
 #[tokio::test]
@@ -77,7 +79,7 @@ fn does_not_write_to_a_file_of_another_user() {
 async fn refuses_files_that_are_not_ours() {
     #[rustfmt::skip]
     let cases = [
-        ("PRAGMA user_version = 5",                    "has version 5, and this program knows versions up to 4"),
+        ("PRAGMA user_version = 6",                    "has version 6, and this program knows versions up to 5"),
         ("PRAGMA application_id = 7",                  "is not a database of ringfence"),
         ("PRAGMA user_version = 0",                    "is not a database of ringfence"),
         ("PRAGMA user_version = -1",                   "is not a database of ringfence"),
@@ -243,6 +245,7 @@ async fn what_was_forgotten_is_in_no_file() {
     }
     let found = || {
         let files = std::fs::read_dir(bench.directory.path()).unwrap().map(|file| file.unwrap().path());
+        let files = files.filter(|path| path.is_file());
         let holds = |path: &std::path::PathBuf| {
             let bytes = std::fs::read(path).unwrap();
             bytes.windows(MARK.len()).any(|window| window == MARK.as_bytes())

@@ -170,7 +170,8 @@ fn a_killed_process_is_dead_at_once() {
     assert!(!store.lives(&id).unwrap());
 
     let left = || {
-        let names = std::fs::read_dir(bench.directory.path()).unwrap().map(|file| file.unwrap().file_name());
+        let folder = format!("{}.live", bench.path().display());
+        let names = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());
         names.filter(|name| name.to_string_lossy().contains(&id)).count()
     };
     assert_eq!(left(), 1);

@@ -146,7 +146,7 @@ async fn a_rewritten_log_is_not_signed() {
         let error = store.sign(&key(), ORIGIN).unwrap_err();
         assert!(matches!(error, crate::SqliteError::Diverged { signed: 6, .. }), "{size} {run}: {error}");
         // The commands ask for it by the other face.
-        let error = Database::sign(&store, &key(), ORIGIN).await.unwrap_err().to_string();
+        let error = Database::sign(&store, &key(), ORIGIN, None).await.unwrap_err().to_string();
         assert!(error.contains("refusing to sign"), "{size} {run}: {error}");
         assert_eq!(store.checkpoints().unwrap().len(), 1);
     }

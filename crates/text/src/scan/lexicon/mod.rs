@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+use super::clause;
+use super::clause::class::Classes;
 use super::concept::Concepts;
 use super::fold::fold;
 
@@ -17,6 +19,7 @@ use super::fold::fold;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
     pub(crate) concepts: Concepts,
+    pub(crate) classes: Classes,
     /// The word may begin inside another.
     pub(crate) open_left: bool,
     /// The word may go on.
@@ -46,22 +49,25 @@ impl Lexicon {
         let mut places = std::collections::HashMap::new();
         let mut texts: Vec<String> = Vec::new();
         let mut words: Vec<Word> = Vec::new();
-        for (concepts, entry) in entries() {
+        let rules = entries().map(|(concepts, entry)| (concepts, 0, entry.to_owned()));
+        let clauses = clause::entries().into_iter().map(|(classes, entry)| (0, classes, entry));
+        for (concepts, classes, entry) in rules.chain(clauses) {
             let open_left = entry.starts_with('*');
             let open_right = entry.ends_with('*');
-            let bare = entry.strip_prefix('*').unwrap_or(entry);
+            let bare = entry.strip_prefix('*').unwrap_or(&entry);
             let text = fold(bare.strip_suffix('*').unwrap_or(bare)).text;
             match places.get(&(text.clone(), open_left, open_right)) {
                 Some(&place) => {
                     let word: Option<&mut Word> = words.get_mut::<usize>(place);
                     if let Some(word) = word {
                         word.concepts |= concepts;
+                        word.classes |= classes;
                     }
                 }
                 None => {
                     places.insert((text.clone(), open_left, open_right), words.len());
                     texts.push(text);
-                    words.push(Word { concepts, open_left, open_right });
+                    words.push(Word { concepts, classes, open_left, open_right });
                 }
             }
         }

@@ -16,6 +16,9 @@ pub(super) fn cause(record: &Recorded, policy: &Policy<'_>) -> Cause {
         ));
     };
     let said = &record.result.error;
+    if let Some(cause) = forced(record, policy) {
+        return cause;
+    }
     let name = record.tool.as_str();
     let owner = Owner::Tool(name.to_owned());
     let constraints = &tool.constraints;
@@ -41,6 +44,23 @@ pub(super) fn cause(record: &Recorded, policy: &Policy<'_>) -> Cause {
         instead: vec![instead],
         notes: Vec::new(),
     }
+}
+
+/// Finds the tool that had to be the call: its entry says so, and not that of the tool that was refused.
+fn forced(record: &Recorded, policy: &Policy<'_>) -> Option<Cause> {
+    let (_, after) = record.result.error.split_once(" of this run must be `")?;
+    let (needed, _) = after.split_once('`')?;
+    let own = policy.subject(needed).and_then(Subject::tool)?;
+    let step = own.constraints.force_at_step?;
+    let owner = Owner::Tool(needed.to_owned());
+    let says = format!("makes it call {step} of every run");
+    Some(Cause {
+        rules: vec![policy.field_rule(&owner, "constraints.forceAtStep", says)],
+        lacking: Some("declaration"),
+        attempts: Vec::new(),
+        instead: vec![format!("call `{needed}` first, in the same run")],
+        notes: vec![format!("without `forceAtStep` in the entry of `{needed}`, the order is free")],
+    })
 }
 
 type Found = (&'static str, String, String, Attempt);

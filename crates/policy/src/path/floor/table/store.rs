@@ -16,11 +16,13 @@ pub(super) const LINES: &[FloorEntry] = &[
     both(Store, "ringfence.db.lock", "ringfence: the lock of the store"),
     both(Store, "ringfence.db.mark", "ringfence: how far the store has come"),
     both(Store, "ringfence.db.mark.new", "ringfence: how far the store has come"),
+    both(Store, "ringfence.db.live", "ringfence: who has the store open"),
     both(Store, "ringfence.db-*.live", "ringfence: who has the store open"),
     both(Store, "ringfence.pins.lock", "ringfence: the lock of accepted definitions"),
     writes(Store, "ringfence.toml", "ringfence: the policy"),
     writes(Store, "ringfence.json", "ringfence: the policy"),
     writes(Store, "ringfence.lock.json", "ringfence: the accepted permissions"),
+    writes(Store, "ringfence.lock.json.sig", "ringfence: the signature of the accepted permissions"),
     writes(Store, "ringfence.pins.json", "ringfence: accepted definitions"),
     writes(Store, "ringfence.seen.json", "ringfence: definitions that were seen"),
 ];
