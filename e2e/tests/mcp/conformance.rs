@@ -49,8 +49,8 @@ fn fenced(scene: &Scene) -> Listening {
     Listening::start(command)
 }
 
-/// What every scenario came to: `✓` or `✗`.
-fn outcome(url: &str, suite: &str, arguments: &[&str]) -> BTreeMap<String, char> {
+/// What every scenario came to, `✓` or `✗`, and everything that the suite printed.
+fn outcome(url: &str, suite: &str, arguments: &[&str]) -> (BTreeMap<String, char>, String) {
     let script = installed().join(suite).join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
     let output = Command::new("timeout")
         .arg("900")
@@ -60,7 +60,7 @@ fn outcome(url: &str, suite: &str, arguments: &[&str]) -> BTreeMap<String, char>
         .args(arguments)
         .output()
         .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     let (_, summary) = text.split_once("=== SUMMARY ===").unwrap_or_else(|| panic!("no summary: {text}"));
     let mut all = BTreeMap::new();
     for line in summary.lines() {
@@ -69,7 +69,7 @@ fn outcome(url: &str, suite: &str, arguments: &[&str]) -> BTreeMap<String, char>
             all.insert(name.trim_start_matches(mark).trim().to_owned(), mark);
         }
     }
-    all
+    (all, text)
 }
 
 #[test]
@@ -81,10 +81,10 @@ fn the_pass_sets_are_the_same() {
         ("conformance-2", &["--suite", "all", "--spec-version", "2025-11-25"], 32),
         ("conformance-2", &["--requirements", "2026-07-28"], 39),
     ] {
-        let wanted = outcome(&alone.url, suite, arguments);
+        let (wanted, _) = outcome(&alone.url, suite, arguments);
         let passed = wanted.values().filter(|mark| **mark == '✓').count();
         assert!(passed >= least, "the server itself passes {passed} of {suite} {arguments:?}: {wanted:?}");
-        let mut got = outcome(&fenced.url, suite, arguments);
+        let (mut got, mut printed) = outcome(&fenced.url, suite, arguments);
         // The suite's own clients give up after seconds, also where the machine is busy: what fails must fail three times.
         for _ in 0..2 {
             let failed: Vec<_> = wanted.iter().filter(|(name, mark)| got.get(*name) != Some(mark)).collect();
@@ -92,10 +92,16 @@ fn the_pass_sets_are_the_same() {
                 break;
             }
             println!("{suite} {arguments:?}: again, because of {failed:?}");
-            got.extend(outcome(&fenced.url, suite, arguments).into_iter().filter(|(_, mark)| *mark == '✓'));
+            let (again, more) = outcome(&fenced.url, suite, arguments);
+            got.extend(again.into_iter().filter(|(_, mark)| *mark == '✓'));
+            printed += &more;
         }
         let differing: Vec<_> = wanted.iter().filter(|(name, mark)| got.get(*name) != Some(mark)).collect();
-        assert!(differing.is_empty(), "{suite} {arguments:?}: without the gateway {differing:?}");
+        assert!(
+            differing.is_empty(),
+            "{suite} {arguments:?}: without the gateway {differing:?}\n{printed}\nThe gateway said:\n{}",
+            fenced.messages()
+        );
         assert_eq!(got.len(), wanted.len(), "{suite} {arguments:?}");
         println!("{suite} {arguments:?}: {passed} of {} pass, the same through the gateway", wanted.len());
     }

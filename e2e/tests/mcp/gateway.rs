@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ pub(crate) struct Listening {
     child: Child,
     /// Where it listens.
     pub(crate) url: String,
+    said: Arc<Mutex<Vec<String>>>,
 }
 
 impl Listening {
@@ -25,23 +26,29 @@ impl Listening {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = child.stderr.take().unwrap();
         let (sender, receiver) = mpsc::channel();
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let all = Arc::clone(&said);
         thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                all.lock().unwrap().push(line.clone());
                 let _nobody = sender.send(line);
             }
         });
-        let mut server = Self { child, url: String::new() };
-        let mut said = Vec::new();
+        let mut server = Self { child, url: String::new(), said };
         while server.url.is_empty() {
             let line = receiver
                 .recv_timeout(PATIENCE)
-                .unwrap_or_else(|error| panic!("no address was told ({error}): {said:?}"));
+                .unwrap_or_else(|error| panic!("no address was told ({error}): {}", server.messages()));
             if let Some(at) = line.find("http://") {
                 server.url = line.split_at(at).1.split_whitespace().next().unwrap().to_owned();
             }
-            said.push(line);
         }
         server
+    }
+
+    /// What it wrote to its standard error so far.
+    pub(crate) fn messages(&self) -> String {
+        self.said.lock().unwrap().join("\n")
     }
 }
 
