@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use crate::matrix::escape::{alone, asked, step, wanted};
+use crate::matrix::escape::{AT_ONCE, alone, asked, step, wanted};
 use crate::matrix::report::Report;
 use crate::matrix::stage::{Stage, Work};
 use crate::matrix::user::User;
@@ -134,7 +134,7 @@ fn column(backend: &'static str, user: User) {
     let report = Mutex::new(Report::new(format!("checks-{}", stage.title())));
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
-        for _ in 0..2 {
+        for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(check) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let begun = Instant::now();

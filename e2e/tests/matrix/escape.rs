@@ -17,6 +17,9 @@ use crate::matrix::user::User;
 use crate::matrix::verdict::Verdict;
 use crate::matrix::weak::{self, Loses};
 
+/// How many cells of a column run at the same time: most of their time they wait.
+pub(crate) const AT_ONCE: usize = 4;
+
 #[test]
 fn unconfined_as_root() {
     column(Column::Unconfined, User::Root);
@@ -97,7 +100,7 @@ fn column(column: Column<'_>, user: User) {
     };
     let (next, report) = (AtomicUsize::new(0), Mutex::new(Report::new(title.clone())));
     thread::scope(|scope| {
-        for _ in 0..2 {
+        for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(probe) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let begun = Instant::now();

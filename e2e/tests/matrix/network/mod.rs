@@ -26,7 +26,7 @@ use self::authority::Authority;
 use self::ends::Ends;
 use self::http::Pages;
 use self::program::PROGRAMS;
-use crate::matrix::escape::{alone, step, wanted};
+use crate::matrix::escape::{AT_ONCE, alone, step, wanted};
 use crate::matrix::report::Report;
 use crate::matrix::stage::Stage;
 use crate::matrix::user::User;
@@ -125,7 +125,7 @@ fn column(title: &str, user: User, cells: Vec<Cell>) {
     let cells: Vec<Cell> = cells.into_iter().filter(|cell| wanted(&cell.name)).step_by(step()).collect();
     let (next, report) = (AtomicUsize::new(0), Mutex::new(Report::new(title)));
     thread::scope(|scope| {
-        for _ in 0..2 {
+        for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let begun = Instant::now();

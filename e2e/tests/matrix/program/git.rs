@@ -183,7 +183,7 @@ const PLANTED: &[(&str, &str, &str, &[&str])] = &[
     ("include", "mv repo/more.inc repo/old.inc; evil repo/more.inc", "repo", &["status"]),
     (
         "decoys",
-        "i=0; while [ $i -lt 5000 ]; do mkdir d$i && : >d$i/.envrc; i=$((i+1)); done; \
+        "mkdir $(seq -f d%g 5000) && for d in d*; do : >$d/.envrc; done; \
          mkdir -p z/.git/objects z/.git/refs && echo 'ref: refs/heads/x' >z/.git/HEAD && evil z/.git/config",
         "z",
         &["status"],
