@@ -106,6 +106,7 @@ fn reached_by_others(loaded: &Loaded, files: &Targets) -> Option<String> {
 
 /// Refuses a policy that a tool or server may write: it decides what they may do. From commands it is hidden instead.
 pub(crate) fn refuse_writable_policy(loaded: &Loaded, policy: &Path) -> Result<(), CommandError> {
+    refuse_writable_files(loaded)?;
     let own = accepted_beside(policy).map(|(path, _)| path);
     // What others have accepted and installed is kept in these folders, wherever they are.
     let folders = [crate::book::state_folder().ok(), Some(crate::sandbox::private_folder())];
@@ -130,6 +131,29 @@ pub(crate) fn refuse_writable_policy(loaded: &Loaded, policy: &Path) -> Result<(
             "keep the policy outside of what tools may write, or call it `ringfence.toml`, which none may write",
         ),
     })
+}
+
+/// Refuses a schema or component of the policy that a server, or a tool that is no command, may write. Commands are kept from it.
+fn refuse_writable_files(loaded: &Loaded) -> Result<(), CommandError> {
+    for path in loaded.files.paths() {
+        let file = Targets { files: both_spellings(&path), waypoints: waypoints(&path) };
+        if let Some(name) = reached_by_others(loaded, &file) {
+            return Err(CommandError::Input {
+                message: format!("`{name}` may write `{}`, which the policy reads", path.display()),
+                hint: Some("keep what the policy names outside of what tools may write"),
+            });
+        }
+    }
+    keep_named_files(loaded);
+    Ok(())
+}
+
+/// Keeps commands from writing the schemas and components that a policy names.
+pub(crate) fn keep_named_files(loaded: &Loaded) {
+    let kept = crate::sandbox::hidden_paths();
+    for path in loaded.files.paths() {
+        kept.keep(std::path::absolute(&path).unwrap_or(path));
+    }
 }
 
 /// Hides a policy from commands, and what is or will be accepted beside it.

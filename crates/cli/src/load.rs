@@ -56,8 +56,8 @@ pub(crate) struct Loaded {
     pub(crate) container: ContainerEntry,
     /// Which sandbox starts the programs of its tools.
     pub(crate) backend: BackendChoice,
-    /// The components that its tools are.
-    plugins: Vec<Plugin>,
+    /// The schemas and components that it names, as they were read.
+    pub(crate) files: PolicyFiles,
     path: PathBuf,
     /// What the file said, so that a sandbox is tried anew when it says something else.
     text: String,
@@ -116,7 +116,7 @@ impl Place {
         let gaps = gaps.into_iter().chain(schema_gaps(&declaration));
         loaded.problems = gaps.map(|gap| Problem::of(gap, None)).collect();
         loaded.path = file.to_path_buf();
-        (loaded.declarations, loaded.plugins) = (vec![declaration], vec![plugin]);
+        (loaded.declarations, loaded.files.plugins) = (vec![declaration], vec![plugin]);
         Ok(loaded)
     }
 
@@ -145,7 +145,7 @@ impl Place {
             runs: BTreeMap::new(),
             container: ContainerEntry::default(),
             backend: BackendChoice::Auto,
-            plugins: Vec::new(),
+            files: PolicyFiles::beside(&self.policy),
             path: self.policy.clone(),
             text: text.to_owned(),
         };
@@ -166,8 +166,7 @@ impl Place {
             None => Places::read(text),
         };
         let variables = self.variables();
-        let mut files = PolicyFiles::beside(&self.policy);
-        let (declarations, mut gaps) = toolbox.declarations(&variables, &mut files);
+        let (declarations, mut gaps) = toolbox.declarations(&variables, &mut loaded.files);
         if let Some(personality) = &toolbox.personality {
             match personality.expand(&variables) {
                 Ok(personality) => loaded.personality = personality,
@@ -233,7 +232,7 @@ impl Place {
         loaded.declarations = declarations;
         loaded.runs = toolbox.run;
         (loaded.servers, loaded.gateway, loaded.agents) = (servers, gateway, toolbox.agents);
-        (loaded.console, loaded.container, loaded.plugins) = (console, toolbox.container, files.plugins);
+        (loaded.console, loaded.container) = (console, toolbox.container);
         loaded
     }
 }

@@ -7,8 +7,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ringfence::egress::{
-    CachedResolver, DEFAULT_CONNECTIONS, Dialer, Gate, LookupPermits, Resolver, Resolving, Scope, Sockets,
-    SystemResolver, Tally, Witness,
+    CachedResolver, Dialer, Gate, LookupPermits, Resolver, Resolving, Scope, Sockets, SystemResolver, Tally,
+    Witness,
 };
 use ringfence::policy::{
     HostName, HostPattern, HostSet, Limits, NetworkCeiling, NetworkGrant, OnUnknown, Private, UNLIMITED_COUNT,
@@ -132,7 +132,7 @@ impl CommandNetwork {
         limits: Limits,
         told: Told,
     ) -> std::io::Result<Self> {
-        make_room(limits.connections.unwrap_or(DEFAULT_CONNECTIONS))?;
+        make_room(limits.over(&Limits::of_network()).connections.unwrap_or(UNLIMITED_COUNT))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("ringfence-gate")

@@ -61,7 +61,7 @@ pub use resolve::{
 };
 pub use response::Response;
 pub use rustls::pki_types::CertificateDer;
-pub use scope::{Asker, DEFAULT_CONNECTIONS, Evidence, Scope, ScopeBuilder, Tally, Verdict, Via, Witness};
+pub use scope::{Asker, Evidence, Scope, ScopeBuilder, Tally, Verdict, Via, Witness};
 
 /// The example of the README is compiled and run like any other.
 #[cfg(doctest)]

@@ -110,6 +110,27 @@ impl Limits {
         }
     }
 
+    /// Returns the limits of the network where nobody says otherwise. An operator gives more or less.
+    pub const fn of_network() -> Self {
+        Self {
+            wall: None,
+            cpu: None,
+            memory: None,
+            processes: None,
+            open_files: None,
+            file_size: None,
+            output: None,
+            scratch: None,
+            connections: Some(256),
+            sent: None,
+            received: None,
+            idle: Some(Span::new(Duration::from_secs(5 * 60))),
+            connection_time: None,
+            requests_per_minute: None,
+            names_per_minute: Some(120),
+        }
+    }
+
     /// Returns, for each limit, this one where there is one, and the other's otherwise.
     #[must_use]
     pub fn over(&self, other: &Self) -> Self {

@@ -141,7 +141,7 @@ pub struct NetworkGrant {
 }
 
 /// The ports of http and https, on which a gate looks at what is said.
-const WEB_PORTS: [u16; 2] = [80, 443];
+pub(crate) const WEB_PORTS: [u16; 2] = [80, 443];
 
 impl NetworkGrant {
     /// Computes what is both declared and permitted.
@@ -191,6 +191,18 @@ impl NetworkGrant {
         let named = self.named.iter().flat_map(|set| set.iter()).filter_map(HostPattern::port);
         let admits = |port: &u16| self.hosts.iter().any(|own| own.port().is_none_or(|only| only == *port));
         named.filter(admits).chain(WEB_PORTS).collect()
+    }
+
+    /// Returns what is reached on other ports than those of the web although its pattern names none: a port that any pattern names
+    /// is opened, without a look at what is said there, for every host that is granted on all ports.
+    pub fn opened(&self) -> Vec<HostPattern> {
+        let everywhere: Vec<_> = self.hosts.iter().filter(|own| own.port().is_none()).collect();
+        let other = self.ports().into_iter().filter(|port| !WEB_PORTS.contains(port));
+        other
+            .flat_map(|port| {
+                everywhere.iter().map(move |own| HostPattern::new(own.shape().clone(), Some(port)))
+            })
+            .collect()
     }
 
     /// Says whether nothing can be reached, whoever is asked.

@@ -1,19 +1,20 @@
-//! Files of ours that no command sees.
+//! Files of ours that no command sees, or none writes.
 //!
 //! A command that may read a file can also lock it, and so keep us from writing to it. Whoever opens such a file adds it here, also
 //! after the sandbox was made: it is looked at when a run is planned.
 
 use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::SandboxError;
-use crate::host::{Kind, Mounts, find, waypoints};
+use crate::host::{Kind, Mounts, Treatment, find, waypoints};
 
 /// Where the kernel tells what is mounted.
 const MOUNTS: &str = "/proc/self/mountinfo";
 
-/// Paths that no command of a [`Sandbox`](crate::Sandbox) sees, whatever is granted. Cheap to clone; all clones share one list.
+/// Paths that no command of a [`Sandbox`](crate::Sandbox) sees or writes, whatever is granted. Cheap to clone; all clones share one list.
 #[derive(Clone, Debug, Default)]
 pub struct HiddenPaths(Arc<Mutex<Vec<HiddenPath>>>);
 
@@ -25,22 +26,49 @@ pub(crate) struct HiddenPath {
     pub(crate) may_change: bool,
     /// What it is made with where it is not there, and a command could make it.
     pub(crate) content: Option<Arc<str>>,
+    /// Whether it can be read.
+    pub(crate) treatment: Treatment,
 }
 
 impl HiddenPaths {
     /// Hides a file that stays where it is. What is not there yet is not hidden: make it first.
     pub fn add(&self, path: impl Into<PathBuf>) {
-        self.push(HiddenPath { path: path.into(), may_change: false, content: None });
+        self.push(HiddenPath {
+            path: path.into(),
+            may_change: false,
+            content: None,
+            treatment: Treatment::Hide,
+        });
+    }
+
+    /// Lets commands read a file where they may, and none write it. What is not there yet is not kept.
+    pub fn keep(&self, path: impl Into<PathBuf>) {
+        self.push(HiddenPath {
+            path: path.into(),
+            may_change: false,
+            content: None,
+            treatment: Treatment::ReadOnly,
+        });
     }
 
     /// Hides a file that may be replaced or removed at any time.
     pub fn add_changing(&self, path: impl Into<PathBuf>) {
-        self.push(HiddenPath { path: path.into(), may_change: true, content: None });
+        self.push(HiddenPath {
+            path: path.into(),
+            may_change: true,
+            content: None,
+            treatment: Treatment::Hide,
+        });
     }
 
     /// Hides a file. Where it is not there when a run is planned, and the command could make it, it is made first with this content.
     pub fn add_made(&self, path: impl Into<PathBuf>, content: &str) {
-        self.push(HiddenPath { path: path.into(), may_change: false, content: Some(content.into()) });
+        self.push(HiddenPath {
+            path: path.into(),
+            may_change: false,
+            content: Some(content.into()),
+            treatment: Treatment::Hide,
+        });
     }
 
     pub(crate) fn list(&self) -> Vec<HiddenPath> {
@@ -123,14 +151,22 @@ pub(crate) fn make_missing(hidden: &[HiddenPath], writable: &[PathBuf]) -> Resul
             Ok(()) => {}
             // Somebody else has made it; or nobody of this user can.
             Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::AlreadyExists | ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
-                ) => {}
+                if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::ReadOnlyFilesystem) => {}
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && !could_permit(&folder.real) => {}
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                let why =
+                    "its folder is read-only, which the command could change; let its owner write there";
+                return Err(failed(std::io::Error::new(ErrorKind::PermissionDenied, why)));
+            }
             Err(error) => return Err(failed(error)),
         }
     }
     Ok(())
+}
+
+/// Says whether a command of this user could let itself make files in a folder: its owner may change who writes there.
+fn could_permit(folder: &Path) -> bool {
+    folder.metadata().is_ok_and(|metadata| metadata.uid() == rustix::process::geteuid().as_raw())
 }
 
 /// Adds where else each is mounted.
@@ -143,4 +179,33 @@ fn at_mounts(mut all: Vec<(PathBuf, Kind)>, mounts: &Mounts) -> Vec<(PathBuf, Ki
     }
     all.extend(elsewhere);
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_its_owner_may_open_is_not_one_where_nothing_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("own");
+        std::fs::create_dir(&own).unwrap();
+        std::fs::set_permissions(&own, PermissionsExt::from_mode(0o555)).unwrap();
+        let hidden = HiddenPaths::default();
+        hidden.add_made(own.join("policy.pins.json"), "{}");
+        let made = make_missing(&hidden.list(), std::slice::from_ref(&own));
+        if rustix::process::geteuid().is_root() {
+            // Modes stop nobody here, so that it was made.
+            made.unwrap();
+            assert!(own.join("policy.pins.json").exists());
+        } else {
+            let said = made.unwrap_err().to_string();
+            assert!(said.contains("its folder is read-only, which the command could change"), "{said}");
+        }
+        // `/proc` is nobody's to write, whoever runs the tests.
+        assert!(!could_permit(Path::new("/proc/1/fdinfo/none")));
+        assert!(could_permit(&own));
+    }
 }

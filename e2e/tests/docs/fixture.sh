@@ -287,9 +287,9 @@ fixture_first_session() {
     (cd ~/notes && /usr/bin/python3 ~/ringfence/e2e/tests/docs/client.py ~/.config/client/mcp.json git)
 }
 
-# What the component needs is compiled already, by script/wasm-guests, in the same way.
+# Most of what the component needs is compiled already, by script/wasm-guests; cargo knows it again where the crates are at their old place.
 fixture_compiled() {
-  cp -a /home/.guests/rust target
+  cp -a /home/.guests/rust target && export CARGO_HOME=$crates
 }
 
 # A toolbox called `tools.toml`.

@@ -62,6 +62,8 @@ has_begun() {
 
 RUSTUP_TOOLCHAIN=$(sed -n 's/^channel = "\(.*\)"/\1/p' /home/ada/ringfence/rust-toolchain.toml)
 export RUSTUP_TOOLCHAIN
+# Where crates were when script/wasm-guests compiled them.
+crates=$RF_CARGO
 unset RF_ROOT RF_PROGRAMS RF_CARGO RF_RUSTUP RF_PACKAGES RF_GUESTS
 export HOME=/home/ada USER=sam LOGNAME=sam LANG=C.UTF-8 CARGO_NET_OFFLINE=true
 export PATH=/home/ada/.local/bin:/home/ada/.cargo/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin

@@ -97,6 +97,7 @@ impl Session {
         scene.set("granted", path("granted").display());
         scene.set("touch", "/usr/bin/touch");
         scene.set("python-library", python_library());
+        scene.set("secret-blob", blob(&token));
 
         let session = Self {
             user,
@@ -204,4 +205,15 @@ fn python_library() -> String {
     output.map_or("/usr/lib/python3".to_owned(), |output| {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     })
+}
+
+/// Where git keeps a blob of that content.
+fn blob(content: &str) -> String {
+    let mut git = Command::new(binary::system("git").unwrap());
+    let mut child =
+        git.args(["hash-object", "--stdin"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(content.as_bytes()).unwrap();
+    let hash = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let (folder, name) = hash.trim().split_at(2);
+    format!("{folder}/{name}")
 }

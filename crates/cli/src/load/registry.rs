@@ -67,7 +67,7 @@ impl Loaded {
 
     /// Makes the tools, which may be registered more than once.
     pub(crate) fn tools(&self) -> Result<Vec<Arc<dyn Tool>>, CommandError> {
-        let mut plugin = plugin_tools(&self.plugins);
+        let mut plugin = plugin_tools(&self.files.plugins);
         let make = |declaration: &Declaration| match declaration.runtime {
             Runtime::Wasm { .. } => plugin(declaration.clone()),
             _ => declared_tool(declaration.clone()).map_err(|error| CommandError::Input {

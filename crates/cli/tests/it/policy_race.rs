@@ -51,3 +51,54 @@ fn a_wide_policy_is_never_judged_by_a_narrow_one() {
         is_over.store(true, Ordering::Relaxed);
     });
 }
+
+const SCHEMA: &str = r#"
+[personality]
+id = "reviewed"
+process = { allow = ["echo"] }
+
+[[tool]]
+name = "pay"
+description = "Pay an amount"
+command = ["echo", "paid", "{amount}"]
+input = "pay.json"
+output = { type = "string" }
+capabilities = { process = { allowedBinaries = ["echo"] } }
+"#;
+
+#[test]
+fn a_wide_schema_is_never_judged_by_a_narrow_one() {
+    let schema = |most: u32| {
+        format!(
+            r#"{{"type": "object", "properties": {{"amount": {{"type": "integer", "maximum": {most}}}}}, "required": ["amount"]}}"#
+        )
+    };
+    let bench = Bench::new()
+        .file("ringfence.toml", SCHEMA)
+        .file("pay.json", schema(10))
+        .file("wide", schema(1_000_000))
+        .file("narrow", schema(10));
+    assert!(bench.ringfence(&["manifest"]).contains("1 tool"));
+    let (folder, is_over) = (bench.path(), AtomicBool::new(false));
+    let replace = |from: &str| {
+        std::fs::copy(folder.join(from), folder.join("next")).unwrap();
+        std::fs::rename(folder.join("next"), folder.join("pay.json")).unwrap();
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                replace("wide");
+                replace("narrow");
+            }
+        });
+        for _ in 0..TRIES {
+            let said = bench.ringfence(&["call", "pay", r#"{"amount": 1000000}"#]);
+            let is_refused = said.contains("INPUT_INVALID") || said.contains("TOOL_QUARANTINED");
+            if !is_refused || said.contains("paid 1000000") {
+                is_over.store(true, Ordering::Relaxed);
+                panic!("{said}");
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+}

@@ -370,3 +370,65 @@ fn a_folder_for_stores_that_is_moved_is_not_made_anew() {
     assert!(!told.contains("noted"), "{told}");
     assert_eq!(bench.read("w/ledger/paid"), "paid\n");
 }
+
+#[test]
+fn no_command_writes_a_schema_that_the_policy_names() {
+    const NARROW: &str =
+        r#"{"type": "object", "properties": {"amount": {"type": "integer", "maximum": 10}}}"#;
+    let policy = format!(
+        "{}\n[[tool]]\nname = \"pay\"\ndescription = \"Pay\"\ncommand = [\"sh\", \"-c\", \"true\"]\n\
+         input = \"schemas/pay.json\"\noutput = {{ type = \"string\" }}\n\
+         capabilities = {{ process = {{ allowedBinaries = [\"sh\"] }} }}\n",
+        POLICY.replace("read = [\"${workspace}/ledger\"]", "read = [\"${workspace}\"]")
+    );
+    for attempt in [
+        "cp wide.json schemas/pay.json",
+        "rm schemas/pay.json; cp wide.json schemas/pay.json",
+        "mv schemas gone; mkdir schemas; cp wide.json schemas/pay.json",
+        "cp wide.json schemas/next; mv schemas/next schemas/pay.json",
+        "rm schemas/pay.json; ln -s ../wide.json schemas/pay.json",
+    ] {
+        let bench = scene()
+            .file("w/ringfence.toml", &policy)
+            .file("w/schemas/pay.json", NARROW)
+            .file("w/wide.json", NARROW.replace("10", "1000000"))
+            .file("w/do.sh", attempt);
+        let told = say(&bench, &["call", "build", "{}"]);
+        assert_eq!(bench.read("w/schemas/pay.json"), NARROW, "{attempt}: {told}");
+        let told = say(&bench, &["call", "pay", r#"{"amount": 1000000}"#]);
+        assert!(told.contains("INPUT_INVALID"), "{attempt}: {told}");
+    }
+    // What the policy reads may be read.
+    let bench = scene()
+        .file("w/ringfence.toml", &policy)
+        .file("w/schemas/pay.json", NARROW)
+        .file("w/do.sh", "cp schemas/pay.json copy.json");
+    let told = say(&bench, &["call", "build", "{}"]);
+    assert_eq!(bench.read("w/copy.json"), NARROW, "{told}");
+}
+
+#[test]
+fn a_tool_that_is_no_command_is_refused_where_it_may_write_a_schema() {
+    let policy = r#"
+[personality]
+id = "clerk"
+fs_reach = { write = ["${workspace}"] }
+
+[[tool]]
+name = "write"
+builtin = "write_file"
+class = "write"
+capabilities = { fs_reach = { write = ["${workspace}"] } }
+
+[[tool]]
+name = "pay"
+description = "Pay"
+command = ["true"]
+input = "pay.json"
+output = { type = "string" }
+capabilities = {}
+"#;
+    let bench = scene().file("w/ringfence.toml", policy).file("w/pay.json", r#"{"type": "object"}"#);
+    let told = say(&bench, &["call", "write", r#"{"path": "x", "content": "y"}"#]);
+    assert!(told.contains("`write` may write `pay.json`, which the policy reads"), "{told}");
+}

@@ -13,15 +13,6 @@ use ringfence_policy::{Code, Limits, Refusal, Size, Span};
 
 use super::locked;
 
-/// How many connections may be open at the same time unless the limits say.
-pub const DEFAULT_CONNECTIONS: u32 = 256;
-
-/// How long a connection may be silent unless the limits say.
-const IDLE: Duration = Duration::from_secs(5 * 60);
-
-/// How many different names in a minute a pattern with `*` admits unless the limits say.
-const NAMES_PER_MINUTE: u32 = 120;
-
 /// Nothing is waited for longer, whatever was asked; it keeps the clock's arithmetic in range.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -44,17 +35,19 @@ pub(crate) struct Meter {
 
 impl Meter {
     pub(super) fn new(limits: &Limits) -> Self {
+        // Some of them always hold; what is still absent is not limited.
+        let limits = limits.over(&Limits::of_network());
         Self {
-            connections: u64::from(limits.connections.unwrap_or(DEFAULT_CONNECTIONS)),
+            connections: limits.connections.map_or(u64::MAX, u64::from),
             open: AtomicU64::new(0),
             requests: limits
                 .enforced()
                 .requests_per_minute
                 .map(|most| Bucket::new(most, "requests_per_minute")),
-            names: Bucket::new(limits.names_per_minute.unwrap_or(NAMES_PER_MINUTE), "names_per_minute"),
+            names: Bucket::new(limits.names_per_minute.unwrap_or(u32::MAX), "names_per_minute"),
             sent: Budget::new(limits.sent, "sent"),
             received: Budget::new(limits.received, "received"),
-            idle: limits.idle.map_or(IDLE, Span::duration).min(LONGEST),
+            idle: limits.idle.map_or(LONGEST, Span::duration).min(LONGEST),
             longest: limits.connection_time.map(|span| span.duration().min(LONGEST)),
         }
     }

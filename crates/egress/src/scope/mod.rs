@@ -25,7 +25,6 @@ use ticket::Counts;
 
 pub use evidence::{Evidence, Tally, Verdict, Via, Witness};
 pub(crate) use guard::Broken;
-pub use meter::DEFAULT_CONNECTIONS;
 pub(crate) use meter::{Budget, Unspent, exceeded};
 pub use question::Asker;
 pub(crate) use ticket::{Ticket, Watch};

@@ -162,10 +162,16 @@ fn names<K: NameKind>(
 fn hosts(grant: &NetworkGrant, tool: &HostSet, personality: &Personality) -> Result<ReachedHosts, String> {
     let ceiling = personality.network.hosts();
     let holds = |set: &HostSet, pattern| set.iter().any(|one| one == pattern);
-    let hosts = Sourced::new(grant.hosts().iter().map(|pattern| {
+    let named = |set: &HostSet, port| set.iter().any(|one| one.port() == port);
+    let opened = grant.opened();
+    let granted = grant.hosts().iter().map(|pattern| {
         let from = Provenance::of(holds(tool, pattern), holds(ceiling, pattern));
         (pattern.to_string(), from)
-    }))?;
+    });
+    let hosts = Sourced::new(granted.chain(opened.iter().map(|pattern| {
+        let from = Provenance::of(named(tool, pattern.port()), named(ceiling, pattern.port()));
+        (pattern.to_string(), from)
+    })))?;
     let private = concerned(grant, grant.on_unknown() == OnUnknown::Ask);
     let private = Sourced::new(private.into_iter().map(|entry| (entry, Provenance::Personality)))?;
     Ok(ReachedHosts { hosts, on_unknown: grant.on_unknown(), private })

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::network::WEB_PORTS;
 use crate::{HostPattern, HostSet, HostShape, NameKind, NameSet, PathPattern, PathSet, Private};
 
 /// Who wrote an entry.
@@ -113,7 +114,8 @@ impl Listed for HostSet {
     }
 
     fn beyond(&self, wide: &Self) -> Vec<String> {
-        self.iter().filter(|pattern| !covers_host(wide, pattern)).map(ToString::to_string).collect()
+        let is_new = |pattern: &&HostPattern| !covers_host(wide, pattern) || opens_port(wide, pattern);
+        self.iter().filter(is_new).map(ToString::to_string).collect()
     }
 
     fn texts(&self) -> Vec<String> {
@@ -182,6 +184,14 @@ fn host(text: &str) -> Result<HostPattern, String> {
     let shape = shape.iter().next().map_or(HostShape::Public, |pattern| pattern.shape().clone());
     let port = port.map(|port| port.parse().map_err(|_| format!("`{text}` has no port after its colon")));
     Ok(HostPattern::new(shape, port.transpose()?))
+}
+
+/// Tells whether the pattern names a port that no pattern of the set names. A gate opens such a port, and does not look at what is said
+/// there, while a pattern without a port opens only those of the web.
+fn opens_port(wide: &HostSet, pattern: &HostPattern) -> bool {
+    pattern
+        .port()
+        .is_some_and(|port| !WEB_PORTS.contains(&port) && wide.iter().all(|own| own.port() != Some(port)))
 }
 
 /// Tells whether the set admits everything that the pattern admits; ranges side by side count as one.

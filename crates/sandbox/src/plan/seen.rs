@@ -183,7 +183,7 @@ impl Seen {
     }
 }
 
-/// Hides files that lie in granted trees, and returns them.
+/// Hides files that lie in granted trees, or keeps them from being written, and returns them.
 ///
 /// # Errors
 ///
@@ -195,25 +195,30 @@ fn hide(
     passing: &mut Vec<PathBuf>,
 ) -> Result<Vec<Sensitive>, SandboxError> {
     let mut all = Vec::new();
-    for (own, may_change) in hidden.iter().filter_map(|own| Some((find(&own.path).ok()?, own.may_change))) {
-        if trees.iter().any(|(tree, _)| tree.real == own.real) {
-            let error =
-                std::io::Error::other("ringfence keeps its own state there, which no command may reach");
-            return Err(SandboxError::Path { path: own.real, error });
+    for (hidden, own) in hidden.iter().filter_map(|own| Some((own, find(&own.path).ok()?))) {
+        let is_refused = |access: &Access| hidden.treatment == Treatment::Hide || access.write;
+        if trees.iter().any(|(tree, access)| tree.real == own.real && is_refused(access)) {
+            let why = match hidden.treatment {
+                Treatment::Hide => "ringfence keeps its own state there, which no command may reach",
+                Treatment::ReadOnly | Treatment::Watch => "the policy reads it, so no command may write it",
+            };
+            return Err(SandboxError::Path { path: own.real, error: std::io::Error::other(why) });
         }
         let is_granted = trees.iter().any(|(tree, _)| own.real.starts_with(&tree.real));
-        // A folder that is hidden as a whole has no place to mount on.
+        // A folder that is hidden as a whole has no place to mount on, and what is hidden is not written either.
         let is_hidden = |one: &Sensitive| {
-            one.treatment == Treatment::Hide && own.real.starts_with(&one.path) && one.kind == Kind::Directory
+            one.treatment == Treatment::Hide
+                && own.real.starts_with(&one.path)
+                && (one.kind == Kind::Directory || hidden.treatment == Treatment::ReadOnly)
         };
         if !is_granted || sensitive.iter().any(is_hidden) {
             continue;
         }
         sensitive.retain(|one| one.path != own.real);
-        let found = seen(&own.real, own.kind, Treatment::Hide);
+        let found = seen(&own.real, own.kind, hidden.treatment);
         sensitive.extend(found.clone());
         all.extend(found);
-        if may_change {
+        if hidden.may_change {
             passing.push(own.real);
         }
     }

@@ -33,7 +33,15 @@ pub(crate) const CHECKS: &[Check] = &[
     Check::call("git::local_clone", local_clone),
     Check::call("git::config_stays", config),
     Check::call("git::worktrees_submodules_rebases", ordinary_work),
-    Check::call("git::planted_code_never_runs", planted),
+    Check::call("git::planted_bare", planted),
+    Check::call("git::planted_split", planted),
+    Check::call("git::planted_file", planted),
+    Check::call("git::planted_worktree", planted),
+    Check::call("git::planted_modules", planted),
+    Check::call("git::planted_hooks", planted),
+    Check::call("git::planted_include", planted),
+    Check::call(DECOYS, planted),
+    Check::call("git::planted_rebase", planted),
     Check::steps("git::no_network", &[
         Step { code: 128, ..ok(&[], &["git", "ls-remote", "https://example.invalid/x"], "") },
     ]),
@@ -136,6 +144,9 @@ fn on_host(work: &Work<'_>, folder: &str, words: &[&str]) -> Ended {
     finished(command.stdin(Stdio::null()))
 }
 
+/// The check that takes longest.
+pub(crate) const DECOYS: &str = "git::planted_decoys";
+
 /// What a command plants, the folder that somebody enters later, and what git is asked there.
 const PLANTED: &[(&str, &str, &str, &[&str])] = &[
     (
@@ -201,34 +212,34 @@ const PLANTED: &[(&str, &str, &str, &[&str])] = &[
 /// A program that every `git status` starts, in a configuration of its own.
 const EVIL: &str = "evil() { printf '[core]\\n\\tworktree = %s\\n\\tfsmonitor = \"touch %s;:\"\\n' \"$PWD\" \"$mark\" >$1; }; ";
 
-/// Git on the host runs nothing that a command left; where nothing confines the command, it does.
+/// Git on the host runs nothing that a command left; where nothing confines the command, it does. The folder names the row of the table.
 fn planted(work: &Work<'_>) -> Result<(), String> {
-    for (name, script, folder, words) in PLANTED {
-        for is_confined in [false, true] {
-            let title =
-                format!("{}-{name}-{is_confined}", work.folder.file_name().unwrap().to_str().unwrap());
-            let (place, marks) = (work.stage.folder(&title), work.stage.folder(&format!("{title}-mark")));
-            let mark = marks.path("mark");
-            on_host(&place, ".", &["init", "-q", "-b", "main", "repo"]).must(0, "")?;
-            on_host(&place, "repo", &["commit", "-q", "--allow-empty", "-m", "x"]).must(0, "")?;
-            on_host(&place, "repo", &["config", "core.hooksPath", "tools/hooks"]).must(0, "")?;
-            on_host(&place, "repo", &["config", "include.path", "../more.inc"]).must(0, "")?;
-            fs::create_dir_all(place.path("repo/tools/hooks")).map_err(|error| error.to_string())?;
-            fs::write(place.path("repo/more.inc"), "").map_err(|error| error.to_string())?;
-            place.stage.own(&place.path("repo"));
-            let script = format!("mark={}; {EVIL}{script}", mark.display());
-            let ended = if is_confined {
-                place.run(&["--exec", "*", "--limit", "wall=60s"], &["sh", "-c", &script])
-            } else {
-                let mut shell = place.stage.host("/bin/sh");
-                finished(shell.args(["-c", &script]).current_dir(&place.folder).stdin(Stdio::null()))
-            };
-            let _ended = on_host(&place, folder, words);
-            match (is_confined, mark.exists()) {
-                (true, true) => return Err(format!("`{name}` ran on the host: {}", ended.stderr)),
-                (false, false) => return Err(format!("`{name}` shows nothing: {}", ended.stderr)),
-                _ => {}
-            }
+    let folder = work.folder.file_name().unwrap().to_str().unwrap();
+    let row = PLANTED.iter().find(|(name, ..)| folder.ends_with(&format!("-planted_{name}")));
+    let (name, script, entered, words) = row.ok_or_else(|| format!("`{folder}` is no row of the table"))?;
+    for is_confined in [false, true] {
+        let title = format!("{folder}-{is_confined}");
+        let (place, marks) = (work.stage.folder(&title), work.stage.folder(&format!("{title}-mark")));
+        let mark = marks.path("mark");
+        on_host(&place, ".", &["init", "-q", "-b", "main", "repo"]).must(0, "")?;
+        on_host(&place, "repo", &["commit", "-q", "--allow-empty", "-m", "x"]).must(0, "")?;
+        on_host(&place, "repo", &["config", "core.hooksPath", "tools/hooks"]).must(0, "")?;
+        on_host(&place, "repo", &["config", "include.path", "../more.inc"]).must(0, "")?;
+        fs::create_dir_all(place.path("repo/tools/hooks")).map_err(|error| error.to_string())?;
+        fs::write(place.path("repo/more.inc"), "").map_err(|error| error.to_string())?;
+        place.stage.own(&place.path("repo"));
+        let script = format!("mark={}; {EVIL}{script}", mark.display());
+        let ended = if is_confined {
+            place.run(&["--exec", "*", "--limit", "wall=60s"], &["sh", "-c", &script])
+        } else {
+            let mut shell = place.stage.host("/bin/sh");
+            finished(shell.args(["-c", &script]).current_dir(&place.folder).stdin(Stdio::null()))
+        };
+        let _ended = on_host(&place, entered, words);
+        match (is_confined, mark.exists()) {
+            (true, true) => return Err(format!("`{name}` ran on the host: {}", ended.stderr)),
+            (false, false) => return Err(format!("`{name}` shows nothing: {}", ended.stderr)),
+            _ => {}
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ mod python;
 mod shell;
 mod workload;
 
+pub(crate) use self::git::DECOYS;
 use crate::matrix::check::Check;
 
 /// The checks of all programs.

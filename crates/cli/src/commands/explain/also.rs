@@ -7,7 +7,6 @@ use ringfence::policy::manifest::diff::{Drift, Subject, diff};
 use ringfence::policy::manifest::{DefaultLimits, Manifest, Sources};
 
 use super::case::{Form, Policy};
-use crate::runtimes::PolicyFiles;
 
 /// How many others are named.
 const MOST: usize = 8;
@@ -54,7 +53,7 @@ fn manifest(policy: &Policy<'_>) -> Option<Manifest> {
         Form::Toml => Toolbox::from_toml(text),
     };
     let toolbox = toolbox.ok()?;
-    let (tools, gaps) = toolbox.written_declarations(&mut PolicyFiles::beside(&policy.place.policy));
+    let (tools, gaps) = toolbox.written_declarations(&policy.loaded.files);
     if !gaps.is_empty() {
         return None;
     }

@@ -14,7 +14,6 @@ use super::{MadeArgs, input};
 use crate::book::Book;
 use crate::error::CommandError;
 use crate::load::{Loaded, Place, read_text};
-use crate::runtimes::PolicyFiles;
 
 /// The largest program whose digest is taken.
 const MAX_PROGRAM: u64 = 1 << 30;
@@ -37,7 +36,7 @@ pub(super) fn manifest_of(
 ) -> Result<Manifest, CommandError> {
     let toolbox = place.toolbox(loaded.text()).map_err(|error| input(error.to_string()))?;
     // What is wrong was told above; here variables stay as they are written.
-    let (tools, gaps) = toolbox.written_declarations(&mut PolicyFiles::beside(&place.policy));
+    let (tools, gaps) = toolbox.written_declarations(&loaded.files);
     if let Some(gap) = gaps.first() {
         return Err(input(format!("tool `{}`: {}", gap.tool, gap.message)));
     }

@@ -134,6 +134,17 @@ pub(super) fn idempotency(changes: &mut Changes<'_>, old: &Idempotency, new: &Id
     }
 }
 
+/// Compares the limits of something that runs, to which those of the network hold where nobody says otherwise.
+pub(super) fn held_limits(
+    changes: &mut Changes<'_>,
+    codes: [super::ChangeCode; 2],
+    old: &Limits,
+    new: &Limits,
+) {
+    let network = Limits::of_network();
+    limits(changes, codes, &old.over(&network), &new.over(&network));
+}
+
 /// Compares limits, of which an absent one is none.
 pub(super) fn limits(
     changes: &mut Changes<'_>,

@@ -33,7 +33,8 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &ServerRecord, new: &Serve
     reach::compare(changes, &old.capabilities, &new.capabilities);
     rule::classes(changes, old.class.value, new.class.value);
     rule::approvals(changes, old.approval.value, new.approval.value);
-    rule::limits(changes, [ToolLimitsRaised, ToolLimitsLowered], old.limits.limits(), new.limits.limits());
+    let codes = [ToolLimitsRaised, ToolLimitsLowered];
+    rule::held_limits(changes, codes, old.limits.limits(), new.limits.limits());
     tool::tiers(changes, old.sandbox, new.sandbox);
     match (old.accept, new.accept) {
         (Accept::Review, Accept::Clean) => {

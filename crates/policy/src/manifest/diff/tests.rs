@@ -222,6 +222,15 @@ constraints"#,                                                                  
         (r#"listen = "192.0.2.1:7117""#,         r#"listen = "127.0.0.1:7117""#,           "gateway",     "gateway.narrowed",                   "gateway.widened"),
         (r#"listen = "192.0.2.1:7117""#,         r#"listen = "192.0.2.1:7118""#,           "gateway",     "~gateway.changed",                   "~gateway.changed"),
         (r#"tls = { certificate = "/c.pem", key = "/k.pem" }"#, "",                        "gateway",     "gateway.widened",                    "gateway.narrowed"),
+        // The gate looks at nothing on a port that a pattern names.
+        (r#"["*.x.test:443", "10.1.2.3"]"#,      r#"["*.x.test:443", "10.1.2.3", "10.1.2.3:22"]"#, "tool fetch", "tool.network.widened", "tool.network.narrowed"),
+        (r#"["*.x.test", "10.1.2.3"]"#,          r#"["*.x.test", "10.1.2.3", "db.x.test:5432"]"#, "tool fetch", "tool.network.widened", "tool.network.narrowed"),
+        (r#"["*.x.test", "10.1.2.3"]"#,          r#"["*.x.test", "10.1.2.3", "db.x.test:5432"]"#, "personality", "personality.network.widened", "personality.network.narrowed"),
+        // These hold although nothing is written.
+        (r#"limits = { memory = "64M" }"#,       r#"limits = { memory = "64M", connections = 257 }"#, "tool run", "tool.limits.raised",  "tool.limits.lowered"),
+        (r#"limits = { memory = "64M" }"#,       r#"limits = { memory = "64M", names_per_minute = 121 }"#, "tool run", "tool.limits.raised", "tool.limits.lowered"),
+        (r#"limits = { memory = "64M" }"#,       r#"limits = { memory = "64M", idle = "6m" }"#, "tool run",     "tool.limits.raised",        "tool.limits.lowered"),
+        (r#"limits = { memory = "64M" }"#,       r#"limits = { memory = "64M", connections = 10 }"#, "tool run", "tool.limits.lowered",  "tool.limits.raised"),
         (r#"hosts = ["gate.test"]"#,             r#"hosts = ["gate.test", "evil.test"]"#,  "gateway",     "gateway.widened",                    "gateway.narrowed"),
         (r#"hosts = ["gate.test"]"#,             "policy_tool = false\nhosts = [\"gate.test\"]", "gateway", "gateway.narrowed",                "gateway.widened"),
         (r#"hosts = ["gate.test"]"#,             "sessions_per_agent = 64\nhosts = [\"gate.test\"]", "gateway", "gateway.widened",          "gateway.narrowed"),
@@ -288,6 +297,8 @@ fn what_is_covered_is_no_finding() {
         // A narrower entry beside the one that covers it.
         (r#"["*.x.test", "10.1.2.3"]"#,        r#"["*.x.test", "api.x.test", "10.1.2.3"]"#),
         (r#"["*.x.test", "10.1.2.3"]"#,        r#"["10.1.2.3", "*.x.test"]"#),
+        // The gate listens on 443 anyway.
+        (r#"["*.x.test", "10.1.2.3"]"#,        r#"["*.x.test", "10.1.2.3", "api.x.test:443"]"#),
         (r#""10.0.0.0/9""#,                    r#""10.0.0.0/10", "10.64.0.0/10""#),
         (r#"["${workspace}", "~"]"#,           r#"["${workspace}", "${home}", "~/x"]"#),
         (r#"["${workspace}/*.md"]"#,           r#"["${workspace}/a*.md", "${workspace}/*.md"]"#),

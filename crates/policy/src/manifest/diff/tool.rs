@@ -57,7 +57,8 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &ToolRecord, new: &ToolRec
     rule::approvals(changes, old.approval.value, new.approval.value);
     rule::constraints(changes, &old.constraints, &new.constraints);
     rule::idempotency(changes, &old.idempotency, &new.idempotency);
-    rule::limits(changes, [ToolLimitsRaised, ToolLimitsLowered], old.limits.limits(), new.limits.limits());
+    let codes = [ToolLimitsRaised, ToolLimitsLowered];
+    rule::held_limits(changes, codes, old.limits.limits(), new.limits.limits());
     tiers(changes, old.sandbox, new.sandbox);
     assurances(changes, old.assurance, new.assurance);
     schemas(changes, old, new);
