@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ringfence_policy::Limits;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::limit::Enforcer;
 
@@ -217,7 +218,9 @@ impl Group {
     }
 }
 
-/// Removes what processes that were killed left behind: groups that nobody locks and nobody is in.
+/// Removes what processes that were killed left behind: groups that nobody locks, with whoever is still in them.
+///
+/// What bwrap starts waits for bwrap before anything ends it with its parent: killed at that moment, it would wait for ever.
 fn sweep(parent: &Path) {
     let Ok(listed) = std::fs::read_dir(parent) else { return };
     for entry in listed.flatten() {
@@ -225,24 +228,50 @@ fn sweep(parent: &Path) {
             continue;
         }
         let Ok(lock) = File::open(entry.path()) else { continue };
-        if lock.try_lock().is_ok() {
-            // A group that still holds processes stays.
-            let _removed = std::fs::remove_dir(entry.path());
+        if lock.try_lock().is_err() {
+            continue;
+        }
+        let is_busy = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
+        if std::fs::remove_dir(entry.path()).is_err_and(|error| is_busy(&error)) {
+            end_members(&entry.path());
+            remove_soon(&entry.path());
+        }
+    }
+}
+
+/// Kills every process of a group. One of another namespace has no number here, and stays.
+fn end_members(folder: &Path) {
+    if std::fs::write(folder.join("cgroup.kill"), "1").is_ok() {
+        return;
+    }
+    let members = || -> Vec<Pid> {
+        let text = std::fs::read_to_string(folder.join(MEMBERS)).unwrap_or_default();
+        text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)).collect()
+    };
+    for pid in members() {
+        let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
+        // The number may have been somebody else's when it was opened.
+        if members().contains(&pid) {
+            let _ended = pidfd_send_signal(&process, Signal::KILL);
+        }
+    }
+}
+
+/// Removes a group whose last process may still be on its way out.
+fn remove_soon(folder: &Path) {
+    for _ in 0..100 {
+        match std::fs::remove_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            _ => break,
         }
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // The last process of the group may still be on its way out.
-        for _ in 0..100 {
-            match std::fs::remove_dir(&self.folder) {
-                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                    std::thread::sleep(Duration::from_micros(200));
-                }
-                _ => break,
-            }
-        }
+        remove_soon(&self.folder);
     }
 }
 
@@ -286,6 +315,32 @@ mod tests {
         }
         drop(groups);
         assert!(!folders.is_empty() && folders.iter().all(|folder| !folder.exists()), "{folders:?}");
+    }
+
+    #[test]
+    fn whoever_is_left_in_a_group_that_nobody_locks_is_ended() {
+        let limits = Limits { processes: Some(4), ..Limits::default() };
+        let Some(groups) = Cgroups::make(&limits) else {
+            assert!(!rustix::process::geteuid().is_root(), "root can make groups where the tests run");
+            return;
+        };
+        let parent = groups.groups[0].folder.parent().unwrap();
+        // The other namespaces of this machine have no process of this number.
+        let folder = parent.join(format!("ringfence-4294967294-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let lock = File::open(&folder).unwrap();
+        lock.lock().unwrap();
+        let mut left = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        std::fs::write(folder.join(MEMBERS), left.id().to_string()).unwrap();
+        sweep(parent);
+        assert!(folder.exists() && left.try_wait().unwrap().is_none(), "somebody uses it");
+        drop(lock);
+        sweep(parent);
+        let ended = left.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(9));
+        // Its starter had not yet asked how it ended.
+        sweep(parent);
+        assert!(!folder.exists());
     }
 
     #[test]
