@@ -197,12 +197,15 @@ impl NetworkGrant {
     /// is opened, without a look at what is said there, for every host that is granted on all ports.
     pub fn opened(&self) -> Vec<HostPattern> {
         let everywhere: Vec<_> = self.hosts.iter().filter(|own| own.port().is_none()).collect();
-        let other = self.ports().into_iter().filter(|port| !WEB_PORTS.contains(port));
-        other
-            .flat_map(|port| {
-                everywhere.iter().map(move |own| HostPattern::new(own.shape().clone(), Some(port)))
-            })
-            .collect()
+        let mut opened = Vec::new();
+        for port in self.ports().into_iter().filter(|port| !WEB_PORTS.contains(port)) {
+            let on_port = everywhere.iter().map(|own| HostPattern::new(own.shape().clone(), Some(port)));
+            let is_named = |pattern: &HostPattern| {
+                self.hosts.iter().any(|own| own.port() == Some(port) && own.covers(pattern))
+            };
+            opened.extend(on_port.filter(|pattern| !is_named(pattern)));
+        }
+        opened
     }
 
     /// Says whether nothing can be reached, whoever is asked.

@@ -413,6 +413,7 @@ fn a_tool_that_is_no_command_is_refused_where_it_may_write_a_schema() {
 [personality]
 id = "clerk"
 fs_reach = { write = ["${workspace}"] }
+process = { allow = ["true"] }
 
 [[tool]]
 name = "write"
@@ -426,7 +427,7 @@ description = "Pay"
 command = ["true"]
 input = "pay.json"
 output = { type = "string" }
-capabilities = {}
+capabilities = { process = { allowedBinaries = ["true"] } }
 "#;
     let bench = scene().file("w/ringfence.toml", policy).file("w/pay.json", r#"{"type": "object"}"#);
     let told = say(&bench, &["call", "write", r#"{"path": "x", "content": "y"}"#]);
