@@ -3,12 +3,14 @@
 //! INVARIANT: the limit counts decoded bytes, and decoding goes on only as fast as they are taken, so that a small
 //! message cannot unfold into a large one.
 
+mod brotli;
+
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder};
+use async_compression::tokio::bufread::{GzipDecoder, ZlibDecoder};
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, TryStreamExt};
 use http::header::{self, HeaderMap};
@@ -17,6 +19,7 @@ use hyper::body::{Body as _, Incoming};
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncReadExt, BufReader};
 use tokio_util::io::StreamReader;
 
+use self::brotli::BrotliDecoder;
 use crate::EgressError;
 
 /// How many encodings are undone, one inside the other.

@@ -6,13 +6,13 @@
 //! INVARIANT: an address is answered only to a question for the addresses of a [`HostName`], and that name is made of
 //! the raw octets of the labels, never of a text with escapes in it.
 
+mod message;
+
 use std::net::Ipv4Addr;
 
-use hickory_proto::op::{self, Header, Message, MessageType, Metadata, OpCode, ResponseCode};
-use hickory_proto::rr::rdata::A;
-use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
-use hickory_proto::serialize::binary::{BinDecodable, BinDecoder};
 use ringfence_policy::HostName;
+
+use self::message::{Header, Name, Question, ResponseCode};
 
 /// How many characters of a name are shown at most.
 const LONGEST_SHOWN: usize = 256;
@@ -31,8 +31,8 @@ pub enum Asked {
 /// A query that deserves an answer.
 #[derive(Clone, Debug)]
 pub struct Query {
-    metadata: Metadata,
-    question: Option<op::Query>,
+    header: Header,
+    question: Option<Question>,
     asked: Asked,
     refusal: ResponseCode,
 }
@@ -42,29 +42,29 @@ impl Query {
     ///
     /// A header without exactly one readable question is a query whose answers all say what is wrong with it.
     pub fn read(message: &[u8]) -> Option<Self> {
-        let mut decoder = BinDecoder::new(message);
-        let header = Header::read(&mut decoder).ok()?;
-        let metadata = header.metadata;
-        if metadata.message_type != MessageType::Query {
+        let (header, body) = Header::read(message)?;
+        if header.is_response() {
             return None;
         }
-        let wrong = |refusal| Some(Self { metadata, question: None, asked: Asked::Unnamed, refusal });
-        if metadata.op_code != OpCode::Query {
-            return wrong(ResponseCode::NotImp);
+        let wrong = |refusal| Some(Self { header, question: None, asked: Asked::Unnamed, refusal });
+        if !header.is_standard_query() {
+            return wrong(ResponseCode::NotImplemented);
         }
-        if header.counts.queries != 1 {
-            return wrong(ResponseCode::FormErr);
+        if header.questions() != 1 {
+            return wrong(ResponseCode::FormatError);
         }
-        let Ok(question) = op::Query::read(&mut decoder) else { return wrong(ResponseCode::FormErr) };
-        let (asked, refusal) = match (question.query_class, host_name(&question.name)) {
-            (DNSClass::IN, Some(name)) if question.query_type == RecordType::A => {
-                (Asked::Address(name), ResponseCode::NXDomain)
-            }
-            (DNSClass::IN, Some(name)) => (Asked::Nothing(name), ResponseCode::NXDomain),
-            (DNSClass::IN, None) => (Asked::Unnamed, ResponseCode::NXDomain),
-            (_, _) => (Asked::Unnamed, ResponseCode::Refused),
+        let Some(question) = Question::read(body) else { return wrong(ResponseCode::FormatError) };
+        let (asked, refusal) = if question.is_internet() {
+            let asked = match host_name(question.name()) {
+                Some(name) if question.is_for_addresses() => Asked::Address(name),
+                Some(name) => Asked::Nothing(name),
+                None => Asked::Unnamed,
+            };
+            (asked, ResponseCode::NoSuchName)
+        } else {
+            (Asked::Unnamed, ResponseCode::Refused)
         };
-        Some(Self { metadata, question: Some(question), asked, refusal })
+        Some(Self { header, question: Some(question), asked, refusal })
     }
 
     /// Returns what is asked for.
@@ -77,29 +77,17 @@ impl Query {
         matches!(self.asked, Asked::Address(_))
     }
 
-    /// Returns the kind of record that is asked for, as people write it: `A`, `AAAA`, `TYPE4711`.
-    pub fn kind_name(&self) -> String {
-        match self.question.as_ref().map(|question| question.query_type) {
-            Some(RecordType::Unknown(number)) => format!("TYPE{number}"),
-            Some(kind) => kind.to_string(),
-            None => "none".to_owned(),
-        }
-    }
-
     /// Returns the name as asked, for a reader: octets that no host name has are escaped, and the length is bounded.
     pub fn shown_name(&self) -> String {
-        self.question.as_ref().map(|question| shown(&question.name)).unwrap_or_default()
+        self.question.as_ref().map(|question| shown(question.name())).unwrap_or_default()
     }
 
     /// Answers with one address. A question for something else gets the answer that it would get otherwise.
     pub fn address(&self, address: Ipv4Addr, ttl: u32) -> Vec<u8> {
-        match (&self.asked, &self.question) {
-            (Asked::Address(_), Some(question)) => {
-                let record = Record::from_rdata(question.name.clone(), ttl, RData::A(A(address)));
-                self.answer(ResponseCode::NoError, Some(record))
-            }
-            (Asked::Nothing(_), _) => self.empty(),
-            (Asked::Address(_) | Asked::Unnamed, _) => self.refused(),
+        match self.asked {
+            Asked::Address(_) => self.answer(ResponseCode::NoError, Some((address, ttl))),
+            Asked::Nothing(_) => self.empty(),
+            Asked::Unnamed => self.refused(),
         }
     }
 
@@ -121,25 +109,18 @@ impl Query {
 
     /// Answers that no answer can be given now.
     pub fn overloaded(&self) -> Vec<u8> {
-        self.answer(ResponseCode::ServFail, None)
+        self.answer(ResponseCode::ServerFailure, None)
     }
 
-    fn answer(&self, code: ResponseCode, record: Option<Record>) -> Vec<u8> {
-        let mut message = Message::response(self.metadata.id, self.metadata.op_code);
-        message.metadata = Metadata::response_from_request(&self.metadata);
-        message.metadata.recursion_available = true;
-        message.metadata.response_code = code;
-        message.queries.extend(self.question.clone());
-        message.answers.extend(record);
-        // A name that was read can be written. Were it otherwise, an empty message is one that every client drops.
-        message.to_vec().unwrap_or_default()
+    fn answer(&self, code: ResponseCode, address: Option<(Ipv4Addr, u32)>) -> Vec<u8> {
+        self.header.answer(code, self.question.as_ref(), address)
     }
 }
 
 /// Makes a host name of the octets of the labels, if every one of them may be part of one.
 fn host_name(name: &Name) -> Option<HostName> {
     let mut text = String::new();
-    for label in name.iter() {
+    for label in name.labels() {
         if !text.is_empty() {
             text.push('.');
         }
@@ -157,7 +138,7 @@ fn host_name(name: &Name) -> Option<HostName> {
 
 fn shown(name: &Name) -> String {
     let mut text = String::new();
-    for label in name.iter() {
+    for label in name.labels() {
         for &octet in label {
             if is_plain(octet) {
                 text.push(char::from(octet));

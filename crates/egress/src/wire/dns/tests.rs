@@ -1,4 +1,3 @@
-use hickory_proto::op::Message;
 use proptest::prelude::*;
 
 use super::*;
@@ -71,12 +70,10 @@ fn a_name_is_taken_only_from_plain_octets() {
 
 #[test]
 fn other_kinds_of_a_name_are_known_to_be_nothing() {
-    for (kind, name) in
-        [(28, "AAAA"), (65, "HTTPS"), (16, "TXT"), (12, "PTR"), (255, "ANY"), (4711, "TYPE4711")]
-    {
+    // AAAA, HTTPS, TXT, PTR, every type, one that nobody has defined, and A with its octets swapped.
+    for kind in [28, 65, 16, 12, 255, 4711, 0x0100] {
         let query = query(&[b"acme", b"io"], kind);
-        assert_eq!(query.asked(), &Asked::Nothing(host("acme.io")));
-        assert_eq!(query.kind_name(), name);
+        assert_eq!(query.asked(), &Asked::Nothing(host("acme.io")), "{kind}");
         assert_eq!(query.address(Ipv4Addr::LOCALHOST, 5), query.empty());
     }
 }
@@ -87,30 +84,79 @@ fn what_is_no_question_gets_no_address() {
     let with = |place: usize, value: u8| {
         let mut bytes = good.clone();
         bytes[place] = value;
-        Query::read(&bytes)
+        bytes
     };
-    assert!(Query::read(&[]).is_none());
-    assert!(Query::read(&good[..11]).is_none());
-    assert!(with(2, 0x81).is_none(), "a response");
+    // A question whose name is these octets, and a name before it in the header that a pointer could lead to.
+    let named = |name: &[u8]| [b"\xAB\xCD\x01\0\0\x01\0\0\0\0\0\0", name, b"\0\x01\0\x01"].concat();
+    for unanswered in [&[][..], &good[..11], &with(2, 0x81), &with(2, 0xFF)] {
+        assert!(Query::read(unanswered).is_none(), "{unanswered:?}");
+    }
+    let label = |length: u8| [vec![length], vec![b'a'; length.into()]].concat();
+    let octets_256 = [label(63), label(63), label(63), label(62), vec![0]].concat();
+    let (format, implemented, refused) = (1, 4, 5);
     #[rustfmt::skip]
     let cases = [
-        ("a question cut short",  Query::read(&good[..20]),                                    ResponseCode::FormErr),
-        ("a header alone",        Query::read(&good[..12]),                                    ResponseCode::FormErr),
-        ("no question",           with(5, 0),                                                  ResponseCode::FormErr),
-        ("two questions",         with(5, 2),                                                  ResponseCode::FormErr),
-        ("a pointer to itself",   with(12, 0xC0),                                              ResponseCode::FormErr),
-        ("a label of 64 octets",  with(12, 0x40),                                              ResponseCode::FormErr),
-        ("another operation",     with(2, 0x29),                                               ResponseCode::NotImp),
-        ("another class",         Query::read(&message(RECURSIVE, &[b"acme", b"io"], A, 3)),   ResponseCode::Refused),
-        ("every class",           Query::read(&message(RECURSIVE, &[b"acme", b"io"], A, 255)), ResponseCode::Refused),
+        ("a header alone",                    good[..12].to_vec(),                                    format),
+        ("no question",                       with(5, 0),                                             format),
+        ("two questions",                     with(5, 2),                                             format),
+        ("257 questions",                     with(4, 1),                                             format),
+        ("a pointer to itself",               with(12, 0xC0),                                         format),
+        ("a pointer into the header",         named(&[0xC0, 0x04]),                                   format),
+        ("a pointer to the first label",      named(b"\x04acme\xC0\x0C"),                             format),
+        ("a pointer to the label behind it",  named(b"\xC0\x0E\x04acme\0"),                           format),
+        ("a pointer beyond the message",      named(&[0xFF, 0xFF]),                                   format),
+        ("half a pointer",                    named(&[0xC0])[..13].to_vec(),                          format),
+        ("a label of 64 octets",              named(&[&[64][..], &[b'a'; 64], &[0]].concat()),        format),
+        ("an extended label",                 with(12, 0x41),                                         format),
+        ("a label of the fourth type",        with(12, 0x80),                                         format),
+        ("a label longer than the message",   with(17, 63),                                           format),
+        ("a name of 256 octets",              named(&octets_256),                                     format),
+        ("a name without an end",             named(&[1, b'a'].repeat(2_000)),                        format),
+        ("another operation",                 with(2, 0x29),                                          implemented),
+        ("an unassigned operation",           with(2, 0x79),                                          implemented),
+        ("another class",                     message(RECURSIVE, &[b"acme", b"io"], A, 3),            refused),
+        ("every class",                       message(RECURSIVE, &[b"acme", b"io"], A, 255),          refused),
+        ("the class with its octets swapped", message(RECURSIVE, &[b"acme", b"io"], A, 0x0100),       refused),
     ];
-    for (what, query, code) in cases {
-        let query = query.expect(what);
+    for (what, message, code) in cases {
+        let query = Query::read(&message).expect(what);
         assert_eq!(query.asked(), &Asked::Unnamed, "{what}");
         for answer in [query.address(Ipv4Addr::LOCALHOST, 5), query.empty(), query.refused()] {
-            let answer = Message::from_vec(&answer).unwrap();
-            assert_eq!((answer.response_code, answer.answers.len(), answer.id), (code, 0, 0xABCD), "{what}");
+            assert_eq!((&answer[..2], answer[3] & 0xF), (&message[..2], code), "{what}");
+            assert_eq!(answer[6..12], [0; 6], "{what}: no records");
+            // What could not be read is not repeated.
+            assert_eq!(
+                (answer[5], answer.len() > 12),
+                if code == refused { (1, true) } else { (0, false) },
+                "{what}"
+            );
         }
+    }
+}
+
+#[test]
+fn a_question_is_cut_short_wherever_it_is_cut() {
+    let good = message(RECURSIVE, &[b"api", b"acme", b"io"], A, IN);
+    for length in 0..good.len() {
+        match Query::read(&good[..length]) {
+            None => assert!(length < 12, "{length}"),
+            Some(query) => assert_eq!(query.refused()[3..], [0x81, 0, 0, 0, 0, 0, 0, 0, 0], "{length}"),
+        }
+    }
+}
+
+#[test]
+fn a_name_has_at_most_255_octets() {
+    // With their lengths and the root: 127 × 2 + 1 octets, and 3 × 64 + 63 + 1.
+    let long = [b'a'; 63];
+    let names: [&[&[u8]]; 2] = [&[b"a".as_slice(); 127], &[&long, &long, &long, &[b'a'; 61]]];
+    for (labels, octets) in names.into_iter().zip([255, 255]) {
+        let asked = message(RECURSIVE, labels, A, IN);
+        assert_eq!(asked.len(), 12 + octets + 4);
+        let query = Query::read(&asked).unwrap();
+        let Asked::Address(name) = query.asked() else { panic!("{query:?}") };
+        assert_eq!(name.as_str().as_bytes(), labels.join(&b'.'));
+        assert_eq!(query.refused()[12..], asked[12..]);
     }
 }
 
@@ -133,8 +179,17 @@ fn an_answer_echoes_the_question_to_the_letter() {
         let record: &[u8] = &[0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 5, 0, 4, 198, 18, 0, 7];
         assert_eq!(&answer[asked.len()..], if records == 1 { record } else { &[] });
     }
-    let quiet = Query::read(&message(0, &[b"acme", b"io"], A, IN)).unwrap().empty();
-    assert_eq!(quiet[2..4], [0x80, 0x80], "recursion was not desired");
+    #[rustfmt::skip]
+    let flags = [
+        // of the query, of the answer
+        (0x0000, 0x8080), // recursion was not desired
+        (0x0110, 0x8190), // the client checks signatures itself
+        (0x07EF, 0x8180), // what only an answer says is not repeated
+    ];
+    for (asked, answered) in flags {
+        let answer = Query::read(&message(asked, &[b"acme", b"io"], A, IN)).unwrap().empty();
+        assert_eq!(answer[2..4], u16::to_be_bytes(answered), "{asked:04x}");
+    }
 }
 
 #[test]
@@ -170,6 +225,41 @@ proptest! {
                 prop_assert_eq!(&answer[..2], &bytes[..2]);
             }
         }
+    }
+
+    #[test]
+    fn any_host_is_asked_for_in_any_case(
+        name in r"[a-z][a-z0-9]{0,20}(\.[a-z][a-z0-9]{0,20}){0,8}",
+        upper in any::<u64>(),
+        kind in prop_oneof![Just(A), any::<u16>()],
+    ) {
+        let spelled: String = name.chars().enumerate().map(|(place, letter)| match upper >> (place % 64) & 1 {
+            0 => letter,
+            _ => letter.to_ascii_uppercase(),
+        }).collect();
+        let labels: Vec<&[u8]> = spelled.split('.').map(str::as_bytes).collect();
+        let query = query(&labels, kind);
+        let expected = if kind == A { Asked::Address(host(&name)) } else { Asked::Nothing(host(&name)) };
+        prop_assert_eq!(query.asked(), &expected);
+        prop_assert_eq!(query.shown_name(), spelled);
+        let records = query.address(Ipv4Addr::LOCALHOST, 5)[7];
+        prop_assert_eq!(records, u8::from(kind == A));
+    }
+
+    #[test]
+    fn a_length_that_is_none_spoils_the_name(
+        before in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..20), 0..4),
+        length in 64u8..,
+        behind in prop::collection::vec(any::<u8>(), 0..300),
+    ) {
+        let labels: Vec<&[u8]> = before.iter().map(Vec::as_slice).collect();
+        let mut asked = message(RECURSIVE, &labels, A, IN);
+        asked.truncate(asked.len() - 5);
+        asked.push(length);
+        asked.extend(behind);
+        let query = Query::read(&asked).unwrap();
+        prop_assert_eq!(query.asked(), &Asked::Unnamed);
+        prop_assert_eq!(&query.address(Ipv4Addr::LOCALHOST, 5)[2..], &[0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]
