@@ -16,8 +16,8 @@ use super::*;
 use crate::it::sample::{ORIGIN, key, log, step};
 use crate::it::wait::wait_for;
 
-/// What one task has sent, and which of it was acknowledged.
-type Sent = BTreeMap<u64, bool>;
+/// What one task has sent, and what was said of it where it was not acknowledged.
+type Sent = BTreeMap<u64, Result<(), String>>;
 
 /// How the load is doing.
 #[derive(Default)]
@@ -52,7 +52,7 @@ async fn load(stores: [PostgresStore; 2], load: Arc<Load>) -> Vec<Sent> {
                     let step = step(&format!("task-{task}"), call);
                     let kept = store.append(&[AuditEntry::Approval(&step)]).await;
                     load.acknowledged.fetch_add(u64::from(kept.is_ok()), Ordering::SeqCst);
-                    sent.insert(call, kept.is_ok());
+                    sent.insert(call, kept.map_err(|error| error.to_string()));
                 }
                 sent
             })
@@ -65,9 +65,9 @@ async fn load(stores: [PostgresStore; 2], load: Arc<Load>) -> Vec<Sent> {
     all
 }
 
-/// Counts what was not acknowledged.
-fn refused(sent: &[Sent]) -> usize {
-    sent.iter().flat_map(Sent::values).filter(|kept| !**kept).count()
+/// Returns what was said of all that was not acknowledged.
+fn refused(sent: &[Sent]) -> Vec<&String> {
+    sent.iter().flat_map(Sent::values).filter_map(|kept| kept.as_ref().err()).collect()
 }
 
 /// Checks that what was acknowledged is there once, and that the log verifies.
@@ -81,7 +81,7 @@ async fn check(store: &PostgresStore, sent: &[Sent]) {
         let twice: Vec<_> = kept.iter().filter(|(_, count)| **count > 1).collect();
         assert!(twice.is_empty(), "task {task} has {twice:?}");
         let lost: Vec<_> =
-            sent.iter().filter(|(call, acknowledged)| **acknowledged && !kept.contains_key(call)).collect();
+            sent.iter().filter(|(call, said)| said.is_ok() && !kept.contains_key(call)).collect();
         assert!(lost.is_empty(), "task {task} has lost {lost:?}");
     }
     store.sign(&key(), ORIGIN).await.unwrap();
@@ -112,7 +112,7 @@ async fn a_killed_server_loses_nothing_and_is_found_again() {
     running.stop.store(true, Ordering::SeqCst);
     let sent = work.await.unwrap();
     // The server was back long before anybody's patience ended.
-    assert_eq!(refused(&sent), 0);
+    assert_eq!(refused(&sent), [""; 0]);
     check(&stores[1], &sent).await;
     drop(bench);
     drop(server);
@@ -206,7 +206,7 @@ async fn cut_connections_lose_nothing() {
     running.stop.store(true, Ordering::SeqCst);
     let sent = work.await.unwrap();
     assert!(cuts > 20, "only {cuts} connections were cut");
-    assert_eq!(refused(&sent), 0);
+    assert_eq!(refused(&sent), [""; 0]);
     check(&stores[0], &sent).await;
 }
 

@@ -60,6 +60,7 @@ impl Bench {
     pub(crate) async fn open(&self) -> PostgresStore {
         let options = PostgresOptions {
             connect: PATIENCE,
+            statement: PATIENCE,
             patience: PATIENCE,
             lease: Duration::from_hours(1),
             ..PostgresOptions::default()
