@@ -52,7 +52,7 @@ async fn load(stores: [PostgresStore; 2], load: Arc<Load>) -> Vec<Sent> {
                     let step = step(&format!("task-{task}"), call);
                     let kept = store.append(&[AuditEntry::Approval(&step)]).await;
                     load.acknowledged.fetch_add(u64::from(kept.is_ok()), Ordering::SeqCst);
-                    sent.insert(call, kept.map_err(|error| error.to_string()));
+                    sent.insert(call, kept);
                 }
                 sent
             })
