@@ -28,28 +28,32 @@ fn a_wide_policy_is_never_judged_by_a_narrow_one() {
         .file("a", "hello")
         .file("secret", "canary");
     assert!(bench.ringfence(&["manifest"]).contains("1 tool"));
+    exchanged(&bench, "ringfence.toml", || {
+        let said = bench.ringfence(&["call", "reader", r#"{"path": "secret"}"#]);
+        let is_refused = said.contains("PATH_NOT_REACHABLE") || said.contains("TOOL_QUARANTINED");
+        if is_refused && !said.contains("canary") { Ok(()) } else { Err(said) }
+    });
+}
+
+/// Tries something while the file is exchanged for `wide` and for `narrow` in turn.
+fn exchanged(bench: &Bench, file: &str, attempt: impl Fn() -> Result<(), String>) {
     let (folder, is_over) = (bench.path(), AtomicBool::new(false));
     let replace = |from: &str| {
         std::fs::copy(folder.join(from), folder.join("next")).unwrap();
-        std::fs::rename(folder.join("next"), folder.join("ringfence.toml")).unwrap();
+        std::fs::rename(folder.join("next"), folder.join(file)).unwrap();
     };
-    std::thread::scope(|scope| {
+    let tried = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
                 replace("wide");
                 replace("narrow");
             }
         });
-        for _ in 0..TRIES {
-            let said = bench.ringfence(&["call", "reader", r#"{"path": "secret"}"#]);
-            let is_refused = said.contains("PATH_NOT_REACHABLE") || said.contains("TOOL_QUARANTINED");
-            if !is_refused || said.contains("canary") {
-                is_over.store(true, Ordering::Relaxed);
-                panic!("{said}");
-            }
-        }
+        let tried = (0..TRIES).try_for_each(|_| attempt());
         is_over.store(true, Ordering::Relaxed);
+        tried
     });
+    assert_eq!(tried, Ok(()));
 }
 
 const SCHEMA: &str = r#"
@@ -79,26 +83,9 @@ fn a_wide_schema_is_never_judged_by_a_narrow_one() {
         .file("wide", schema(1_000_000))
         .file("narrow", schema(10));
     assert!(bench.ringfence(&["manifest"]).contains("1 tool"));
-    let (folder, is_over) = (bench.path(), AtomicBool::new(false));
-    let replace = |from: &str| {
-        std::fs::copy(folder.join(from), folder.join("next")).unwrap();
-        std::fs::rename(folder.join("next"), folder.join("pay.json")).unwrap();
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                replace("wide");
-                replace("narrow");
-            }
-        });
-        for _ in 0..TRIES {
-            let said = bench.ringfence(&["call", "pay", r#"{"amount": 1000000}"#]);
-            let is_refused = said.contains("INPUT_INVALID") || said.contains("TOOL_QUARANTINED");
-            if !is_refused || said.contains("paid 1000000") {
-                is_over.store(true, Ordering::Relaxed);
-                panic!("{said}");
-            }
-        }
-        is_over.store(true, Ordering::Relaxed);
+    exchanged(&bench, "pay.json", || {
+        let said = bench.ringfence(&["call", "pay", r#"{"amount": 1000000}"#]);
+        let is_refused = said.contains("INPUT_INVALID") || said.contains("TOOL_QUARANTINED");
+        if is_refused && !said.contains("paid 1000000") { Ok(()) } else { Err(said) }
     });
 }
