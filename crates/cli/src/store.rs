@@ -141,7 +141,9 @@ impl StoreName {
         let failed = |error: SqliteError| CommandError::Store(error.into());
         let builder = || SqliteStore::builder(path).record_name_in(name_folders());
         let made = |raw| builder().raw(raw).open().map_err(failed);
-        refuse_planted(path)?;
+        if path.exists() || matches!(opening, Opening::Make(_)) {
+            refuse_planted(path)?;
+        }
         crate::sandbox::hide_store(&crate::sandbox::hidden_paths(), path);
         let store = match opening {
             Opening::Read => builder().open_read_only().map_err(failed),
@@ -150,7 +152,7 @@ impl StoreName {
             Opening::Change if !path.exists() => builder().open_read_only().map_err(failed),
             Opening::Change => made(KeepRaw::Always),
         }?;
-        // It may have come in the meantime.
+        // Another may have come in the meantime.
         refuse_planted(path)?;
         Ok(store)
     }

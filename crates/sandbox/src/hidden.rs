@@ -157,7 +157,9 @@ fn make_at(folder: &Path, name: &OsStr, content: &str) -> std::io::Result<()> {
     let made = std::fs::OpenOptions::new().write(true).create_new(true).open(folder.join(name));
     match made.and_then(|mut file| file.write_all(content.as_bytes()).and_then(|()| file.sync_all())) {
         // Somebody else has made it, at another place of the same folder too.
-        Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::ReadOnlyFilesystem) => Ok(()),
+        Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::ReadOnlyFilesystem) => {
+            Ok(())
+        }
         Err(error) if error.kind() == ErrorKind::PermissionDenied && !could_permit(folder) => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             let why = "its folder is read-only, which the command could change; let its owner write there";

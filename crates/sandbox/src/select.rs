@@ -231,7 +231,10 @@ mod tests {
         for direction in [Direction::Read, Direction::Write] {
             for path in &found {
                 let inside = path.join("x");
-                assert!(Floor::denies_unless_named(&inside, direction, &std::iter::empty()).is_some(), "{path:?}");
+                assert!(
+                    Floor::denies_unless_named(&inside, direction, &std::iter::empty()).is_some(),
+                    "{path:?}"
+                );
             }
         }
     }

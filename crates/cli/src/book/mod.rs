@@ -20,7 +20,6 @@ use serde_json::Value;
 use crate::deciding::read_deciding;
 use crate::error::CommandError;
 
-
 pub(crate) use file::{Lock, private_folder, replace, rewrite_alone, settle_alone, unique_beside};
 use file::{make, rewrite, settle};
 pub(crate) use ringfence_server::Seen;

@@ -199,8 +199,9 @@ fn a_run_that_was_killed_is_looked_after_by_the_next() {
 #[test]
 fn nothing_that_a_running_command_makes_decides_what_others_may() {
     let bench = Bench::new().file("work/notes.md", "x").file("state/x", "");
-    let policy = "[personality]\n\n[[tool]]\nname = \"now\"\ndescription = \"The time\"\ncommand = [\"date\"]\n\
-                  input = { type = \"object\" }\noutput = { type = \"string\" }\ncapabilities = {}\n";
+    let policy = "[personality]\nprocess = { allow = [\"date\"] }\n\n[[tool]]\nname = \"now\"\ndescription = \"The time\"\n\
+                  command = [\"date\"]\ninput = { type = \"object\" }\noutput = { type = \"string\" }\n\
+                  capabilities = { process = { allowedBinaries = [\"date\"] } }\n";
     let state = bench.path().join("state");
     let script = format!(
         "printf '{policy}' > ringfence.toml && for n in pins.json lock.json db; do echo '{{}}' > ringfence.$n; done && \
@@ -215,20 +216,22 @@ fn nothing_that_a_running_command_makes_decides_what_others_may() {
         .unwrap();
     let mut ready = [0; 5];
     std::io::Read::read_exact(&mut child.stdout.take().unwrap(), &mut ready).unwrap();
-    let own = Bench::new().file("ringfence.toml", policy);
-    std::fs::copy(own.path().join("ringfence.toml"), bench.path().join("own.toml")).unwrap();
-    let say = |arguments: &[&str]| bench.ringfence_in(&[("XDG_STATE_HOME", state.to_str().unwrap())], arguments);
-    let made = "appeared while a command that may write there was running";
+    std::fs::write(bench.path().join("own.toml"), policy).unwrap();
+    let say =
+        |arguments: &[&str]| bench.ringfence_in(&[("XDG_STATE_HOME", state.to_str().unwrap())], arguments);
+    let made = "was not there before: it may be its work";
     for arguments in [
         &["-p", "work/ringfence.toml", "check"][..],
         &["-p", "work/ringfence.toml", "call", "now"],
         &["-p", "work/ringfence.toml", "pins", "list"],
         &["-p", "own.toml", "call", "--store", "work/ringfence.db", "now"],
+        &["-p", "own.toml", "call", "--store", "work/.ringfence/new.db", "now"],
         &["manifest", "diff", "work/ringfence.lock.json", "work/ringfence.lock.json"],
     ] {
         let said = say(arguments);
         assert!(said.contains(made) && !said.ends_with("exit 0"), "{arguments:?}: {said}");
     }
+    assert!(!bench.path().join("work/.ringfence").exists(), "nothing was made");
     drop(child.stdin.take());
     child.wait().unwrap();
     // What it left was moved away, and what a person writes then counts.

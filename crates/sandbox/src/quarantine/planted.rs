@@ -12,8 +12,9 @@ use super::Before;
 use super::mark::Marks;
 use crate::host::{Kind, Treatment, seen};
 
-/// Tells whether a file of a protected name came into a folder that a marked run may write, or could until it was killed. `folder` is where
-/// runs are marked. `places` is asked only where one is: the paths of the file, without links before the last name.
+/// Tells whether a file of a protected name is not the one that was there before a marked run, which may write there, or could until it was
+/// killed. A file that is not there is not that one either. `folder` is where runs are marked. `places` is asked only where one is: the
+/// paths of the file, without links before the last name.
 ///
 /// # Errors
 ///
@@ -36,7 +37,7 @@ fn may_be_of(before: &Before, file: &Path) -> bool {
     let is_protected = Floor::denies_unless_named(file, Direction::Write, &named).is_some();
     // What a file is does not matter here: it is known by its number.
     let found = seen(file, Kind::File, Treatment::ReadOnly);
-    is_protected && before.holds(file) && found.is_some_and(|found| !before.knows(&found))
+    is_protected && before.holds(file) && found.is_none_or(|found| !before.knows(&found))
 }
 
 #[cfg(test)]
@@ -68,8 +69,8 @@ mod tests {
         let before = Before { trees: vec![tree.clone()], known, ..Before::default() };
         let marks = Marks::open(&state).unwrap();
         let mark = marks.begin(&before).unwrap();
-        for file in [&policy, &outside, &pins] {
-            assert!(!planted(&state, file).unwrap(), "{file:?}");
+        for (file, is_new) in [(&policy, false), (&outside, false), (&pins, true)] {
+            assert_eq!(planted(&state, file).unwrap(), is_new, "{file:?}");
         }
         std::fs::write(&pins, "x").unwrap();
         std::fs::rename(&policy, tree.join("away")).unwrap();

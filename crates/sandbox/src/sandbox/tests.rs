@@ -157,9 +157,8 @@ fn what_is_to_be_hidden_is_made_where_it_is_not_read_only() {
     let spec = Spec::new("/bin/true").tree(scene.root.join("work"), Access::WRITE);
     let plan = sandbox.plan(&spec).unwrap();
     assert_eq!(std::fs::read_to_string(alias.join("own.pins.json")).unwrap(), "{}");
-    let is_it = |entry: &Entry| {
-        matches!(entry, Entry::Hidden { .. }) && entry.path() == alias.join("own.pins.json")
-    };
+    let is_it =
+        |entry: &Entry| matches!(entry, Entry::Hidden { .. }) && entry.path() == alias.join("own.pins.json");
     assert!(plan.root.iter().any(is_it), "{:?}", plan.root);
 }
 
