@@ -121,8 +121,7 @@ async fn turns_of_others<T>(work: impl Future<Output = T>) -> (T, usize) {
 #[tokio::test]
 async fn other_tasks_run_while_a_decoder_works_without_output() {
     for encoding in ALL {
-        let (decoded, turns) =
-            turns_of_others(decode(silence(encoding), &[encoding], SILENT as u64)).await;
+        let (decoded, turns) = turns_of_others(decode(silence(encoding), &[encoding], SILENT as u64)).await;
         assert_eq!(decoded.unwrap(), b"");
         // A turn is 16 KiB, and the last read of it may go beyond.
         assert!(turns >= SILENT / (24 * 1024), "{encoding:?}: {turns}");

@@ -170,7 +170,9 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let locked = folder(&parent.path().join("group"));
         assert!(!locked.is_marked());
-        for (value, marked) in [(&b""[..], false), (b"2", false), (b"12", false), (b"123", false), (b"1", true)] {
+        for (value, marked) in
+            [(&b""[..], false), (b"2", false), (b"12", false), (b"123", false), (b"1", true)]
+        {
             fsetxattr(&locked.folder, MARK, value, XattrFlags::empty()).unwrap();
             assert_eq!(locked.is_marked(), marked, "{value:?}");
         }

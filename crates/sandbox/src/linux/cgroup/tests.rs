@@ -12,8 +12,7 @@ fn a_group_in_use_survives_a_sweep_and_its_owner_removes_it() {
         return;
     };
     assert!(groups.groups.iter().all(|group| group.folder().is_marked()), "control groups have attributes");
-    let folders: Vec<PathBuf> =
-        groups.groups.iter().map(|group| group.folder().path().to_owned()).collect();
+    let folders: Vec<PathBuf> = groups.groups.iter().map(|group| group.folder().path().to_owned()).collect();
     for folder in &folders {
         assert!(folder.file_name().unwrap().to_str().is_some_and(is_own_name), "{}", folder.display());
         sweep(folder.parent().unwrap());

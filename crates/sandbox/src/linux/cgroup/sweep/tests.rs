@@ -17,7 +17,8 @@ impl Parent {
         let name = format!("rf-sweep-{}-{number}", std::process::id());
         let hierarchies = ["pids", "unified", ""].map(|name| Path::new(super::super::MOUNT).join(name));
         let real = hierarchies.into_iter().filter(|folder| folder.join(MEMBERS).exists());
-        let parents: Vec<Self> = real.map(|folder| folder.join(&name)).filter(|path| create_dir(path).is_ok()).map(Self).collect();
+        let parents: Vec<Self> =
+            real.map(|folder| folder.join(&name)).filter(|path| create_dir(path).is_ok()).map(Self).collect();
         let root = rustix::process::geteuid().is_root();
         assert!(!root || !parents.is_empty(), "root can make groups where the tests run");
         parents
