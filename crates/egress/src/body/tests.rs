@@ -42,8 +42,12 @@ async fn encode(encoding: Encoding, plain: &[u8]) -> Vec<u8> {
             }
             encoded.push(0x03);
         }
-        Encoding::Gzip => drop(GzipEncoder::new(plain).read_to_end(&mut encoded).await.unwrap()),
-        Encoding::Zlib => drop(ZlibEncoder::new(plain).read_to_end(&mut encoded).await.unwrap()),
+        Encoding::Gzip => {
+            GzipEncoder::new(plain).read_to_end(&mut encoded).await.unwrap();
+        }
+        Encoding::Zlib => {
+            ZlibEncoder::new(plain).read_to_end(&mut encoded).await.unwrap();
+        }
     }
     encoded
 }
