@@ -31,11 +31,11 @@ pub(super) struct LockedFolder {
 
 impl LockedFolder {
     /// Opens and locks the folder; [`WouldBlock`](io::ErrorKind::WouldBlock) where somebody else uses it.
-    pub(super) fn lock(path: PathBuf) -> io::Result<Self> {
+    pub(super) fn lock(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = File::from(open(&path, flags, Mode::empty())?);
+        let folder = File::from(open(path, flags, Mode::empty())?);
         folder.try_lock()?;
-        Ok(Self { path, folder })
+        Ok(Self { path: path.to_owned(), folder })
     }
 
     #[cfg(test)]
@@ -121,7 +121,7 @@ mod tests {
 
     fn folder(path: &Path) -> LockedFolder {
         std::fs::create_dir(path).unwrap();
-        LockedFolder::lock(path.to_owned()).unwrap()
+        LockedFolder::lock(path).unwrap()
     }
 
     #[test]
@@ -129,12 +129,12 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("group");
         let locked = folder(&path);
-        assert_eq!(LockedFolder::lock(path.clone()).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert_eq!(LockedFolder::lock(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         drop(locked);
-        assert!(LockedFolder::lock(path.clone()).is_ok());
+        assert!(LockedFolder::lock(&path).is_ok());
         let link = parent.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert!(LockedFolder::lock(link).is_err());
+        assert!(LockedFolder::lock(&link).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::MEMBERS;
@@ -31,7 +31,7 @@ impl Group {
                 sweep(parent);
             }
             // Processes of two namespaces can have the same number.
-            match Self::make_at(parent.join(own_name(std::process::id(), number))) {
+            match Self::make_at(&parent.join(own_name(std::process::id(), number))) {
                 Ok(group) => return Ok(group),
                 Err(error)
                     if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) =>
@@ -45,16 +45,16 @@ impl Group {
     }
 
     /// Makes the folder, locks and marks it; [`NotFound`](io::ErrorKind::NotFound) where it was swept in between.
-    fn make_at(path: PathBuf) -> io::Result<Self> {
+    fn make_at(path: &Path) -> io::Result<Self> {
         // Nobody else may hold a lock on it.
-        DirBuilder::new().mode(0o700).create(&path)?;
-        let folder = match LockedFolder::lock(path.clone()) {
+        DirBuilder::new().mode(0o700).create(path)?;
+        let folder = match LockedFolder::lock(path) {
             Ok(folder) => folder,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::WouldBlock) => {
                 return Err(io::ErrorKind::NotFound.into());
             }
             Err(error) => {
-                let _removed = std::fs::remove_dir(&path);
+                let _removed = std::fs::remove_dir(path);
                 return Err(error);
             }
         };
@@ -143,8 +143,8 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("ringfence-1-0");
         std::fs::create_dir(&path).unwrap();
-        let _used = LockedFolder::lock(path.clone()).unwrap();
-        let kind = Group::make_at(path.clone()).unwrap_err().kind();
+        let _used = LockedFolder::lock(&path).unwrap();
+        let kind = Group::make_at(&path).unwrap_err().kind();
         assert_eq!((kind, path.exists()), (io::ErrorKind::AlreadyExists, true));
         // Not a hierarchy: nothing to join, and nothing is left.
         let kind = Group::make(parent.path()).unwrap_err().kind();

@@ -20,7 +20,7 @@ pub(super) fn sweep(parent: &Path) {
     let Ok(listed) = std::fs::read_dir(parent) else { return };
     for entry in listed.flatten() {
         if entry.file_name().to_str().is_some_and(is_own_name)
-            && let Ok(folder) = LockedFolder::lock(entry.path())
+            && let Ok(folder) = LockedFolder::lock(&entry.path())
         {
             clear(&folder);
         }

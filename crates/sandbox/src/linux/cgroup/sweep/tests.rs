@@ -37,7 +37,7 @@ impl Parent {
 
     fn marked_group(&self, name: &str) -> PathBuf {
         let path = self.group(name);
-        LockedFolder::lock(path.clone()).unwrap().set_mark().unwrap();
+        LockedFolder::lock(&path).unwrap().set_mark().unwrap();
         path
     }
 }
@@ -89,7 +89,7 @@ fn only_what_nobody_locks_is_swept() {
     // No process has such a number here: its owner lives in another namespace.
     let (used, left, other) = (folder("ringfence-4294967295-0"), folder("ringfence-1-7"), folder("docker"));
     let similar = folder("ringfence-ci-7");
-    let lock = LockedFolder::lock(used.clone()).unwrap();
+    let lock = LockedFolder::lock(&used).unwrap();
     sweep(parent.path());
     assert_eq!([&used, &left, &other, &similar].map(|path| path.exists()), [true, false, true, true]);
     drop(lock);
@@ -101,7 +101,7 @@ fn only_what_nobody_locks_is_swept() {
 fn whoever_is_left_in_a_marked_group_is_ended_once_nobody_locks_it() {
     for parent in Parent::all() {
         let group = parent.marked_group("ringfence-1-0");
-        let lock = LockedFolder::lock(group.clone()).unwrap();
+        let lock = LockedFolder::lock(&group).unwrap();
         let mut left = Member::of(&group);
         sweep(&parent.0);
         assert!(group.exists() && left.is_alive(), "somebody uses it");
@@ -131,7 +131,7 @@ fn nobody_is_ended_in_a_group_that_somebody_else_made() {
 fn a_group_that_takes_the_place_of_a_left_one_is_not_touched() {
     for parent in Parent::all() {
         let group = parent.marked_group("ringfence-1-0");
-        let left = LockedFolder::lock(group.clone()).unwrap();
+        let left = LockedFolder::lock(&group).unwrap();
         std::fs::remove_dir(&group).unwrap();
         create_dir(&group).unwrap();
         clear(&left);
@@ -149,7 +149,7 @@ fn a_group_in_which_nobody_is_ended_is_not_waited_for() {
         let group = parent.marked_group("ringfence-1-0");
         let within = group.join("within");
         create_dir(&within).unwrap();
-        let left = LockedFolder::lock(group.clone()).unwrap();
+        let left = LockedFolder::lock(&group).unwrap();
         assert_eq!(left.remove().unwrap_err().kind(), io::ErrorKind::ResourceBusy);
         assert!(!end_members(&left), "{}", group.display());
         let mut member = Member::of(&group);
