@@ -5,7 +5,7 @@ use async_compression::tokio::bufread::{GzipEncoder, ZlibEncoder};
 use super::*;
 
 /// How many bytes of nothing are decoded.
-const SILENT: usize = 1 << 20;
+const SILENT: usize = 1 << 18;
 
 /// Returns a stream of at least [`SILENT`] bytes that stands for nothing.
 fn silence(encoding: Encoding) -> Vec<u8> {
