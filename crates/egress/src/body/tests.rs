@@ -5,7 +5,7 @@ use async_compression::tokio::bufread::{GzipEncoder, ZlibEncoder};
 use super::*;
 
 /// How many bytes of nothing are decoded.
-const SILENT: usize = 1 << 20;
+const SILENT: usize = 1 << 18;
 
 /// Returns a stream of at least [`SILENT`] bytes that stands for nothing.
 fn silence(encoding: Encoding) -> Vec<u8> {
@@ -91,18 +91,17 @@ async fn a_layer_between_is_held_to_the_limit() {
 
 #[tokio::test]
 async fn what_is_encoded_more_than_once_may_be_as_long_as_the_limit() {
-    let plain = noise(300_000);
+    // Longer than what a layer may have beyond the limit.
+    let plain = noise(100_000);
     for first in ALL {
         for second in ALL {
-            for third in ALL {
-                let encodings = [first, second, third];
-                let mut wire = plain.clone();
-                for encoding in encodings {
-                    wire = encode(encoding, &wire).await;
-                }
-                let decoded = decode(wire, &encodings, plain.len() as u64).await;
-                assert!(decoded.unwrap() == plain, "{encodings:?}");
+            let encodings = [first, second, Encoding::Brotli];
+            let mut wire = plain.clone();
+            for encoding in encodings {
+                wire = encode(encoding, &wire).await;
             }
+            let decoded = decode(wire, &encodings, plain.len() as u64).await;
+            assert!(decoded.unwrap() == plain, "{encodings:?}");
         }
     }
 }

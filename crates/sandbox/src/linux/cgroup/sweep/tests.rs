@@ -3,7 +3,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
+use super::super::folder::lock_soon;
 use super::*;
 
 /// A group of the tests in a real hierarchy, so that nobody else sweeps what is in it.
@@ -78,6 +80,15 @@ impl Drop for Member {
     }
 }
 
+/// Sweeps until something is so: a process that another test starts has the lock that was let go of, until it executes.
+fn sweep_until(parent: &Path, mut so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", parent.display());
+        sweep(parent);
+    }
+}
+
 #[test]
 fn only_what_nobody_locks_is_swept() {
     let parent = tempfile::tempdir().unwrap();
@@ -93,7 +104,7 @@ fn only_what_nobody_locks_is_swept() {
     sweep(parent.path());
     assert_eq!([&used, &left, &other, &similar].map(|path| path.exists()), [true, false, true, true]);
     drop(lock);
-    sweep(parent.path());
+    sweep_until(parent.path(), || !used.exists());
     assert_eq!([&used, &other, &similar].map(|path| path.exists()), [false, true, true]);
 }
 
@@ -101,16 +112,15 @@ fn only_what_nobody_locks_is_swept() {
 fn whoever_is_left_in_a_marked_group_is_ended_once_nobody_locks_it() {
     for parent in Parent::all() {
         let group = parent.marked_group("ringfence-1-0");
-        let lock = LockedFolder::lock(&group).unwrap();
+        let lock = lock_soon(&group);
         let mut left = Member::of(&group);
         sweep(&parent.0);
         assert!(group.exists() && left.is_alive(), "somebody uses it");
         drop(lock);
-        sweep(&parent.0);
+        sweep_until(&parent.0, || !left.is_alive());
         assert_eq!(left.wait(), Some(9), "{}", group.display());
         // Its starter had not yet asked how it ended.
-        sweep(&parent.0);
-        assert!(!group.exists(), "{}", group.display());
+        sweep_until(&parent.0, || !group.exists());
     }
 }
 
@@ -131,7 +141,7 @@ fn nobody_is_ended_in_a_group_that_somebody_else_made() {
 fn a_group_that_takes_the_place_of_a_left_one_is_not_touched() {
     for parent in Parent::all() {
         let group = parent.marked_group("ringfence-1-0");
-        let left = LockedFolder::lock(&group).unwrap();
+        let left = lock_soon(&group);
         std::fs::remove_dir(&group).unwrap();
         create_dir(&group).unwrap();
         clear(&left);
@@ -149,7 +159,7 @@ fn a_group_in_which_nobody_is_ended_is_not_waited_for() {
         let group = parent.marked_group("ringfence-1-0");
         let within = group.join("within");
         create_dir(&within).unwrap();
-        let left = LockedFolder::lock(&group).unwrap();
+        let left = lock_soon(&group);
         assert_eq!(left.remove().unwrap_err().kind(), io::ErrorKind::ResourceBusy);
         assert!(!end_members(&left), "{}", group.display());
         let mut member = Member::of(&group);
