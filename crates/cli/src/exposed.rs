@@ -210,7 +210,7 @@ fn waypoints(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns a file as it is written and as it resolves: where its folder leads, where it leads itself, and where else it is mounted.
-fn both_spellings(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn both_spellings(path: &Path) -> Vec<PathBuf> {
     let written = std::env::current_dir().unwrap_or_default().join(path);
     let resolved = written.parent().and_then(|parent| parent.canonicalize().ok());
     let resolved = resolved.zip(written.file_name()).map(|(parent, name)| parent.join(name));

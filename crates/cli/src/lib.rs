@@ -9,6 +9,7 @@ mod beside;
 mod book;
 mod colour;
 mod commands;
+mod deciding;
 mod desk;
 mod error;
 mod exposed;

@@ -21,6 +21,7 @@ use serde_json::Value;
 pub(crate) use self::problem::{Problem, listed};
 
 use crate::book::Book;
+use crate::deciding::read_deciding;
 use crate::error::CommandError;
 use crate::runtimes::{Plugin, PolicyFiles, read_component};
 use crate::sandbox::BackendChoice;
@@ -92,7 +93,7 @@ impl Place {
 
     /// Reads the toolbox and finds everything that is wrong with it.
     pub(crate) fn load(&self) -> Result<Loaded, CommandError> {
-        let text = read_text(&self.policy, None).map_err(with_advice)?;
+        let text = read_deciding(&self.policy, None).map_err(with_advice)?;
         Ok(self.read(&text))
     }
 
@@ -117,6 +118,7 @@ impl Place {
         loaded.problems = gaps.map(|gap| Problem::of(gap, None)).collect();
         loaded.path = file.to_path_buf();
         (loaded.declarations, loaded.files.plugins) = (vec![declaration], vec![plugin]);
+        loaded.files.called = Some(file.to_path_buf());
         Ok(loaded)
     }
 

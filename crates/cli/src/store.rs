@@ -11,6 +11,7 @@ use ringfence_store::{Database, KeepRaw, SqliteError, SqliteStore};
 use tokio::runtime::Runtime;
 use zeroize::Zeroizing;
 
+use crate::deciding::refuse_planted;
 use crate::error::CommandError;
 use crate::postgres;
 
@@ -140,14 +141,20 @@ impl StoreName {
         let failed = |error: SqliteError| CommandError::Store(error.into());
         let builder = || SqliteStore::builder(path).record_name_in(name_folders());
         let made = |raw| builder().raw(raw).open().map_err(failed);
+        if path.exists() || matches!(opening, Opening::Make(_)) {
+            refuse_planted(path)?;
+        }
         crate::sandbox::hide_store(&crate::sandbox::hidden_paths(), path);
-        match opening {
+        let store = match opening {
             Opening::Read => builder().open_read_only().map_err(failed),
             Opening::Make(raw) => made(raw),
             // A mistyped name must not become an empty store.
             Opening::Change if !path.exists() => builder().open_read_only().map_err(failed),
             Opening::Change => made(KeepRaw::Always),
-        }
+        }?;
+        // Another may have come in the meantime.
+        refuse_planted(path)?;
+        Ok(store)
     }
 }
 

@@ -24,7 +24,7 @@
 //! | `0x7f.1`, `2130706433`, `[::ffff:127.0.0.1]`, NAT64 | odd spellings of addresses | parsed by the WHATWG rules, then judged as the address they are ([`classify`](crate::policy::classify)) |
 //! | a granted name that resolves to `169.254.169.254` | metadata theft, rebinding | resolved once, every answer judged, the checked address dialled ([`Dialer`](crate::egress::Dialer)) |
 //! | a redirect to an inner host | server-side request forgery | every hop is a new request against the same grant |
-//! | a small body that unpacks to gigabytes | decompression bombs | the cap counts what comes out |
+//! | a small body that unpacks to gigabytes | decompression bombs | the cap counts what comes out of every layer, and other calls have their turn meanwhile |
 //!
 //! ## Calls
 //!

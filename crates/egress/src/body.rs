@@ -1,9 +1,10 @@
 //! The body of a response: decoded as it streams, and never more than its limit.
 //!
 //! INVARIANT: the limit counts decoded bytes, and decoding goes on only as fast as they are taken, so that a small
-//! message cannot unfold into a large one.
+//! message cannot unfold into a large one. What is between the wire and the decoded bytes is held to the limit too.
 
 mod brotli;
+mod meter;
 
 use std::io;
 use std::pin::Pin;
@@ -16,17 +17,18 @@ use futures_util::{StreamExt, TryStreamExt};
 use http::header::{self, HeaderMap};
 use http_body_util::{BodyDataStream, BodyExt};
 use hyper::body::{Body as _, Incoming};
-use tokio::io::{AsyncBufRead, AsyncRead, AsyncReadExt, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 use tokio_util::io::StreamReader;
 
 use self::brotli::BrotliDecoder;
+use self::meter::{LayerReader, Overflow, Turn, TurnReader};
 use crate::EgressError;
 
 /// How many encodings are undone, one inside the other.
 const LAYERS: usize = 3;
 
-/// What a decoder may take in beyond the limit: framing, and data that does not shrink.
-const WIRE_SLACK: u64 = 64 * 1024;
+/// How many bytes a layer may have beyond the limit: framing, and data that does not shrink.
+const LAYER_SLACK: u64 = 64 * 1024;
 
 const CHUNK: usize = 16 * 1024;
 
@@ -84,7 +86,7 @@ impl Body {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Encoding {
     Brotli,
     Gzip,
@@ -112,27 +114,33 @@ fn encodings(headers: &HeaderMap) -> Result<Vec<Encoding>, EgressError> {
 fn decoded(incoming: Incoming, encodings: &[Encoding], limit: u64) -> Source {
     let fed = Arc::new(AtomicBool::new(false));
     let feeding = Arc::clone(&fed);
-    let mut left = limit.saturating_add(WIRE_SLACK);
     let stream = incoming.into_data_stream().inspect(move |_| feeding.store(true, Ordering::Relaxed));
-    let wire = stream.map_err(io::Error::other).and_then(move |chunk| {
-        let size = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
-        let fits = left.checked_sub(size);
-        left = fits.unwrap_or(0);
-        std::future::ready(fits.map(|_| chunk).ok_or_else(|| io::Error::other(Overflow)))
-    });
-    let mut reader: Pin<Box<dyn AsyncBufRead + Send>> = Box::pin(StreamReader::new(Box::pin(wire)));
+    let wire = StreamReader::new(Box::pin(stream.map_err(io::Error::other)));
+    Source::Decoded { reader: layered(Box::pin(wire), encodings, limit), fed }
+}
+
+/// Puts a decoder for each encoding above the wire. Every layer is limited, and all of them yield together.
+fn layered(
+    wire: Pin<Box<dyn AsyncRead + Send>>,
+    encodings: &[Encoding],
+    limit: u64,
+) -> Pin<Box<dyn AsyncRead + Send>> {
+    let turn = Arc::new(Turn::default());
+    let metered = |reader| LayerReader::new(reader, limit.saturating_add(LAYER_SLACK), Arc::clone(&turn));
+    let mut reader = wire;
     for encoding in encodings.iter().rev() {
+        let input = BufReader::new(metered(reader));
         reader = match encoding {
-            Encoding::Brotli => Box::pin(BufReader::new(BrotliDecoder::new(reader))),
+            Encoding::Brotli => Box::pin(BrotliDecoder::new(input)),
             Encoding::Gzip => {
-                let mut decoder = GzipDecoder::new(reader);
+                let mut decoder = GzipDecoder::new(input);
                 decoder.multiple_members(true);
-                Box::pin(BufReader::new(decoder))
+                Box::pin(decoder)
             }
-            Encoding::Zlib => Box::pin(BufReader::new(ZlibDecoder::new(reader))),
+            Encoding::Zlib => Box::pin(ZlibDecoder::new(input)),
         };
     }
-    Source::Decoded { reader, fed }
+    Box::pin(TurnReader::new(metered(reader), Arc::clone(&turn)))
 }
 
 fn failed(error: io::Error, limit: u64) -> EgressError {
@@ -142,7 +150,5 @@ fn failed(error: io::Error, limit: u64) -> EgressError {
     }
 }
 
-/// Marks an input that went over its share before its output did.
-#[derive(Debug, thiserror::Error)]
-#[error("more was sent than may be decoded")]
-struct Overflow;
+#[cfg(test)]
+mod tests;

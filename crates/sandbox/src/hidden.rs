@@ -3,6 +3,7 @@
 //! A command that may read a file can also lock it, and so keep us from writing to it. Whoever opens such a file adds it here, also
 //! after the sandbox was made: it is looked at when a run is planned.
 
+use std::ffi::OsStr;
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -142,26 +143,30 @@ pub(crate) fn make_missing(hidden: &[HiddenPath], writable: &[PathBuf]) -> Resul
         let Some(folder) = find(folder).ok().filter(|_| is_missing) else { continue };
         let failed = |error| SandboxError::Path { path: folder.real.join(name), error };
         let elsewhere = mounted_elsewhere(&folder.real).map_err(failed)?;
-        let mut places = std::iter::once(&folder.real).chain(&elsewhere);
-        if !places.any(|place| writable.iter().any(|tree| place.starts_with(tree))) {
-            continue;
-        }
-        let made = std::fs::OpenOptions::new().write(true).create_new(true).open(folder.real.join(name));
-        match made.and_then(|mut file| file.write_all(content.as_bytes()).and_then(|()| file.sync_all())) {
-            Ok(()) => {}
-            // Somebody else has made it; or nobody of this user can.
-            Err(error)
-                if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::ReadOnlyFilesystem) => {}
-            Err(error) if error.kind() == ErrorKind::PermissionDenied && !could_permit(&folder.real) => {}
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                let why =
-                    "its folder is read-only, which the command could change; let its owner write there";
-                return Err(failed(std::io::Error::new(ErrorKind::PermissionDenied, why)));
-            }
-            Err(error) => return Err(failed(error)),
+        let places = std::iter::once(&folder.real).chain(&elsewhere);
+        // One place may be mounted read-only and another not: the command has the choice, and so have we.
+        for place in places.filter(|place| writable.iter().any(|tree| place.starts_with(tree))) {
+            make_at(place, name, content).map_err(failed)?;
         }
     }
     Ok(())
+}
+
+/// Makes a file where a command could make it; not where nobody of this user can.
+fn make_at(folder: &Path, name: &OsStr, content: &str) -> std::io::Result<()> {
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(folder.join(name));
+    match made.and_then(|mut file| file.write_all(content.as_bytes()).and_then(|()| file.sync_all())) {
+        // Somebody else has made it, at another place of the same folder too.
+        Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::ReadOnlyFilesystem) => {
+            Ok(())
+        }
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && !could_permit(folder) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            let why = "its folder is read-only, which the command could change; let its owner write there";
+            Err(std::io::Error::new(ErrorKind::PermissionDenied, why))
+        }
+        made => made,
+    }
 }
 
 /// Says whether a command of this user could let itself make files in a folder: its owner may change who writes there.

@@ -65,12 +65,12 @@ pub use plan::{
     Entry, Landlock, Network, Openings, Plan, Prefix, ProcessLimit, Resource, Rule, Seen, SharedFiles,
 };
 #[cfg(target_os = "linux")]
-pub use quarantine::{Recovered, recover};
+pub use quarantine::{Recovered, may_be_planted, recover};
 pub use record::{How, Record, Touch};
 pub use report::{Capture, Ending, Quarantined, Report, Unmounted, Usage};
 pub use sandbox::Sandbox;
 pub use seccomp::{Architecture, Instruction, Profile, program as seccomp_program};
-pub use select::{Choice, Selector, private_folder};
+pub use select::{Choice, Selector, own_folder_in, private_folder};
 pub use spec::{Access, Spec, Tree, default_limits};
 pub use step::Step;
 /// Gives back the pages of this program's own code that were only needed to start: for programs that then stay for long.

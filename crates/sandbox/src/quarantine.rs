@@ -8,6 +8,8 @@ mod before;
 #[cfg(target_os = "linux")]
 mod mark;
 #[cfg(target_os = "linux")]
+mod planted;
+#[cfg(target_os = "linux")]
 mod recover;
 #[cfg(target_os = "linux")]
 mod tree;
@@ -20,6 +22,8 @@ pub(crate) use self::before::Before;
 use self::before::StorePart;
 #[cfg(target_os = "linux")]
 pub(crate) use self::mark::{Mark, Marks};
+#[cfg(target_os = "linux")]
+pub use self::planted::may_be_planted;
 #[cfg(target_os = "linux")]
 pub use self::recover::{Recovered, recover};
 

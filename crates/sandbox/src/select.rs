@@ -12,6 +12,7 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use ringfence_policy::{Direction, Floor};
 use sha2::{Digest, Sha256};
 
 use crate::backend::Backend;
@@ -19,8 +20,17 @@ use crate::error::SandboxError;
 use crate::probe::probe;
 use crate::sandbox::Sandbox;
 
-/// Returns where a user keeps what can be lost: the cache folder (`XDG_CACHE_HOME`, or `.cache` in `HOME`), or one of our own in the
-/// scratch space where there is no home.
+/// Returns the folder of ours in one where a user keeps such folders. It is on the floor wherever that is: another process of ours, with
+/// other variables, lets no command write there either.
+pub fn own_folder_in(folder: &Path) -> PathBuf {
+    let usual = folder.join("ringfence");
+    let nothing_named = std::iter::empty();
+    let is_covered = Floor::denies_unless_named(&usual, Direction::Write, &nothing_named).is_some();
+    if is_covered { usual } else { folder.join(".ringfence") }
+}
+
+/// Returns where a user keeps what can be lost: in the cache folder (`XDG_CACHE_HOME`, or `.cache` in `HOME`), or in the scratch space
+/// where there is no home.
 pub fn private_folder(cache: Option<OsString>, home: Option<OsString>, scratch: &Path) -> PathBuf {
     let absolute =
         |value: Option<OsString>| value.map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
@@ -28,7 +38,7 @@ pub fn private_folder(cache: Option<OsString>, home: Option<OsString>, scratch: 
     let user = rustix::process::geteuid().as_raw();
     cache
         .filter(|cache| cache.parent().is_some_and(Path::is_dir))
-        .map_or_else(|| scratch.join(format!("ringfence-{user}")), |cache| cache.join("ringfence"))
+        .map_or_else(|| scratch.join(format!(".ringfence-{user}")), |cache| own_folder_in(&cache))
 }
 
 /// Which backend is wanted.
@@ -202,6 +212,32 @@ fn remember(mark: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use crate::backend::DenyAll;
+
+    #[test]
+    fn every_folder_of_ours_is_on_the_floor() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| Some(folder.path().join(name).into_os_string());
+        std::fs::create_dir(folder.path().join(".cache")).unwrap();
+        let found = [
+            private_folder(None, place(""), folder.path()),
+            private_folder(place(".cache"), None, folder.path()),
+            private_folder(place("elsewhere"), None, folder.path()),
+            private_folder(None, None, folder.path()),
+        ];
+        let names: Vec<_> = found.iter().map(|path| path.strip_prefix(folder.path()).unwrap()).collect();
+        let temporary = format!(".ringfence-{}", rustix::process::geteuid().as_raw());
+        let wanted = [".cache/ringfence", ".cache/ringfence", "elsewhere/.ringfence", &temporary];
+        assert_eq!(names, wanted.map(Path::new));
+        for direction in [Direction::Read, Direction::Write] {
+            for path in &found {
+                let inside = path.join("x");
+                assert!(
+                    Floor::denies_unless_named(&inside, direction, &std::iter::empty()).is_some(),
+                    "{path:?}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn a_weaker_backend_is_the_last_choice_and_says_why() {

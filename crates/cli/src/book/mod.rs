@@ -17,8 +17,8 @@ use ringfence::{PinStatus, Pins};
 use ringfence_server::PinBook;
 use serde_json::Value;
 
+use crate::deciding::read_deciding;
 use crate::error::CommandError;
-use crate::load::read_text;
 
 pub(crate) use file::{Lock, private_folder, replace, rewrite_alone, settle_alone, unique_beside};
 use file::{make, rewrite, settle};
@@ -284,7 +284,7 @@ fn read_if_there(path: &Path) -> Result<Option<String>, CommandError> {
     if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
         return Ok(None);
     }
-    read_text(path, None).map(Some)
+    read_deciding(path, None).map(Some)
 }
 
 /// Returns the folder in which ringfence keeps what must outlive a run.
@@ -292,7 +292,7 @@ pub(crate) fn state_folder() -> Result<PathBuf, CommandError> {
     let absolute =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let folder = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-    folder.map(|folder| folder.join("ringfence")).ok_or_else(|| CommandError::Input {
+    folder.map(|folder| ringfence::sandbox::own_folder_in(&folder)).ok_or_else(|| CommandError::Input {
         message: "there is neither a home folder nor XDG_STATE_HOME, so pins have no place".into(),
         hint: Some("set HOME, or name a policy file with --policy FILE"),
     })

@@ -15,6 +15,8 @@ pub(crate) struct PolicyFiles {
     base: PathBuf,
     schemas: BTreeMap<String, Result<Value, String>>,
     components: BTreeMap<String, Result<ComponentFile, String>>,
+    /// The component that is called by itself.
+    pub(crate) called: Option<PathBuf>,
     pub(crate) plugins: Vec<Plugin>,
 }
 
@@ -24,10 +26,10 @@ impl PolicyFiles {
         Self { base: toolbox.parent().unwrap_or(Path::new("")).to_path_buf(), ..Self::default() }
     }
 
-    /// Returns the files that were read, beside the toolbox.
+    /// Returns the files that were read.
     pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> {
         let names = self.schemas.keys().chain(self.components.keys());
-        names.map(|name| self.base.join(name))
+        names.map(|name| self.base.join(name)).chain(self.called.clone())
     }
 
     fn read_plugin(&mut self, file: &str) -> Result<ComponentFile, String> {

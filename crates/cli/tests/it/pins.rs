@@ -273,7 +273,7 @@ fn pins_of_servers_put_nothing_in_force_for_tools() {
 #[test]
 fn without_a_policy_the_book_is_in_the_state_folder() {
     let bench = Bench::new().file(
-        "state/ringfence/servers/git/seen.json",
+        "state/.ringfence/servers/git/seen.json",
         seen(&[("instructions", serde_json::json!("Be kind"), "accept", None)]),
     );
     let state = bench.path().join("state");
@@ -308,9 +308,9 @@ fn without_a_policy_the_book_is_in_the_state_folder() {
       hint: set HOME, or name a policy file with --policy FILE
     exit 2
     "#);
-    let bench = bench.file("state/ringfence/servers/git/seen.json", "{");
+    let bench = bench.file("state/.ringfence/servers/git/seen.json", "{");
     insta::assert_snapshot!(bench.ringfence_in(&variables, &["pins", "list", "--server", "git"]), @"
-    error: `[W]/state/ringfence/servers/git/seen.json`: expected a key in double quotes at line 1 column 2
+    error: `[W]/state/.ringfence/servers/git/seen.json`: expected a key in double quotes at line 1 column 2
       hint: remove the file: it is written anew when a server is started
     exit 2
     ");
@@ -320,8 +320,8 @@ fn without_a_policy_the_book_is_in_the_state_folder() {
 fn of_a_server_that_nobody_knows_nothing_is_said_but_that() {
     let kind = seen(&[("instructions", serde_json::json!("Be kind"), "accept", None)]);
     let bench = Bench::new()
-        .file("state/ringfence/servers/git/seen.json", &kind)
-        .file("state/ringfence/servers/.x", "");
+        .file("state/.ringfence/servers/git/seen.json", &kind)
+        .file("state/.ringfence/servers/.x", "");
     let state = bench.path().join("state");
     let variables = [("XDG_STATE_HOME", state.to_str().unwrap())];
     let empty = bench.path().join("empty");
@@ -339,7 +339,7 @@ fn of_a_server_that_nobody_knows_nothing_is_said_but_that() {
     step(&bench, &variables, &["pins", "list", "--server", "git"]);
     step(&bench, &variables, &["pins", "diff", "--server", "time"]);
     step(&bench, &variables, &["--policy", "ringfence.toml", "pins", "list", "--server", "git"]);
-    assert!(!bench.path().join("state/ringfence/servers/nosuch").exists(), "asking makes no book");
+    assert!(!bench.path().join("state/.ringfence/servers/nosuch").exists(), "asking makes no book");
     insta::assert_snapshot!(all, @"
     $ pins list
     SERVER  DEFINITION    STANDING  DIGEST

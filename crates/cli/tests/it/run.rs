@@ -189,11 +189,60 @@ fn a_run_that_was_killed_is_looked_after_by_the_next() {
     let told = bench.ringfence_in(&variables, &look);
     assert!(told.contains("a run that was killed made") && told.ends_with("exit 0"), "{told}");
     assert!(!bench.path().join("work/.git/hooks").exists());
-    assert_eq!(std::fs::read_dir(state.join("ringfence/runs")).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(state.join(".ringfence/runs")).unwrap().count(), 0);
     // A mark that nobody can read stops whoever is granted something, and is named.
-    std::fs::write(state.join("ringfence/runs/x.mark"), "torn").unwrap();
+    std::fs::write(state.join(".ringfence/runs/x.mark"), "torn").unwrap();
     let told = bench.ringfence_in(&variables, &look);
     assert!(told.contains("x.mark") && told.ends_with("exit 3"), "{told}");
+}
+
+#[test]
+fn nothing_that_a_running_command_makes_decides_what_others_may() {
+    let bench = Bench::new().file("work/notes.md", "x").file("state/x", "");
+    let policy = "[personality]\nprocess = { allow = [\"date\"] }\n\n[[tool]]\nname = \"now\"\ndescription = \"The time\"\n\
+                  command = [\"date\"]\ninput = { type = \"object\" }\noutput = { type = \"string\" }\n\
+                  capabilities = { process = { allowedBinaries = [\"date\"] } }\n";
+    let state = bench.path().join("state");
+    let script = format!(
+        "printf '{policy}' > ringfence.toml && for n in pins.json lock.json db; do echo '{{}}' > ringfence.$n; done && \
+         echo ready && read gone"
+    );
+    let mut child = crate::bench::command(&bench.path())
+        .args(["run", "--write", "work", "--cwd", "work", "--", "sh", "-c", &script])
+        .env("XDG_STATE_HOME", &state)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0; 5];
+    std::io::Read::read_exact(&mut child.stdout.take().unwrap(), &mut ready).unwrap();
+    std::fs::write(bench.path().join("own.toml"), policy).unwrap();
+    let say =
+        |arguments: &[&str]| bench.ringfence_in(&[("XDG_STATE_HOME", state.to_str().unwrap())], arguments);
+    let made = "was not there before: it may be its work";
+    for arguments in [
+        &["-p", "work/ringfence.toml", "check"][..],
+        &["-p", "work/ringfence.toml", "call", "now"],
+        &["-p", "work/ringfence.toml", "pins", "list"],
+        &["-p", "own.toml", "call", "--store", "work/ringfence.db", "now"],
+        &["-p", "own.toml", "call", "--store", "work/.ringfence/new.db", "now"],
+        &["manifest", "diff", "work/ringfence.lock.json", "work/ringfence.lock.json"],
+    ] {
+        let said = say(arguments);
+        assert!(said.contains(made) && !said.ends_with("exit 0"), "{arguments:?}: {said}");
+    }
+    assert!(!bench.path().join("work/.ringfence").exists(), "nothing was made");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    // What it left was moved away, and what a person writes then counts.
+    let said = say(&["-p", "work/ringfence.toml", "check"]);
+    assert!(!said.contains(made) && !said.ends_with("exit 0"), "{said}");
+    std::fs::write(bench.path().join("work/ringfence.toml"), policy).unwrap();
+    for note in ["ringfence.pins.json", "ringfence.lock.json"] {
+        std::fs::remove_file(bench.path().join("work").join(note)).unwrap();
+    }
+    let said = say(&["-p", "work/ringfence.toml", "check"]);
+    assert!(said.ends_with("exit 0"), "{said}");
 }
 
 #[test]

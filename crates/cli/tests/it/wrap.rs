@@ -44,7 +44,7 @@ fn what_lies_where_a_client_starts_it_is_not_believed() {
     let said = wrap(&bench, &["wrap", "-p", "ringfence.toml", "--name", "it", "--", "/bin/true"]);
     assert!(said.contains("the pin file cannot be read") && said.ends_with("exit 2"), "{said}");
     // The book of a server without a policy that cannot be trusted stops it as well.
-    let bench = bench.file("state/ringfence/servers/it/pins.json", "{");
+    let bench = bench.file("state/.ringfence/servers/it/pins.json", "{");
     let said = wrap(&bench, &["wrap", "--name", "it", "--", "/bin/true"]);
     assert!(said.contains("the pin file cannot be read") && said.ends_with("exit 2"), "{said}");
 }
@@ -67,11 +67,11 @@ fn a_server_never_writes_what_decides_about_it() {
         ("pol/p.toml",    bench.path().to_str().unwrap().to_owned(), false),
         ("pol/p.toml",    path("link"),                       false),
         ("real/far.toml", path("real"),                       false),
-        ("pol/p.toml",    path("state/ringfence"),            false),
+        ("pol/p.toml",    path("state/.ringfence"),            false),
         ("pol/p.toml",    path("out"),                        true),
     ];
     for (file, granted, starts) in cases {
-        std::fs::create_dir_all(bench.path().join("state/ringfence")).unwrap();
+        std::fs::create_dir_all(bench.path().join("state/.ringfence")).unwrap();
         std::fs::write(bench.path().join(file), policy(&granted)).unwrap();
         let named = if file == "real/far.toml" { "pol/near.toml" } else { file };
         let said = wrap(&bench, &["wrap", "-p", named, "--name", "it", "--", "/bin/true"]);

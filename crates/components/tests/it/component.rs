@@ -52,6 +52,41 @@ fn a_component_is_called_by_itself_and_from_a_toolbox() {
 }
 
 #[test]
+fn a_component_that_is_called_by_itself_may_write_nothing_that_decides() {
+    let reach = |written: &str| {
+        format!(
+            r#"
+[personality]
+network = {{ allow = ["*"] }}
+fs_reach = {{ read = ["${{workspace}}"], write = ["{written}"] }}
+secrets = {{ allow = ["PROBE_SECRET", "PROBE_ABSENT"] }}
+environment = {{ allow = ["LANG", "PROBE_VARIABLE"] }}
+"#
+        )
+    };
+    let bench = Bench::new().file("probe.wasm", guest("probe.wasm")).file("out/x", "");
+    let write = |path: &str| {
+        let path = bench.path().join(path);
+        serde_json::json!({ "act": "write", "path": path, "text": "forged" }).to_string()
+    };
+    #[rustfmt::skip]
+    let cases = [
+        // policy           what may be written   what decides
+        ("policy.toml",     "${workspace}",       "`policy.toml`, what was accepted beside it"),
+        ("out/policy.toml", "${workspace}/out",   "`out/policy.toml`, what was accepted beside it"),
+        ("ringfence.toml",  "${workspace}",       "`probe.wasm`, which the policy reads"),
+        ("ringfence.toml",  "${workspace}/out",   ""),
+    ];
+    for (policy, written, decides) in cases {
+        std::fs::write(bench.path().join(policy), reach(written)).unwrap();
+        let said = bench.ringfence(&["-p", policy, "call", "probe.wasm", &write("out/new.txt")]);
+        assert_eq!(said.ends_with("exit 0"), decides.is_empty(), "{policy} {written}: {said}");
+        assert!(said.contains(decides), "{policy} {written}: {said}");
+    }
+    assert_eq!(bench.read("out/new.txt"), "forged");
+}
+
+#[test]
 fn what_is_wrong_with_a_component_is_said_with_what_to_do() {
     let bench = Bench::new()
         .file("junk.wasm", "junk")

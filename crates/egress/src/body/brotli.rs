@@ -2,7 +2,8 @@
 //!
 //! Only the decoder is linked: the crate that `async-compression` takes brings the encoder too, for nothing.
 //!
-//! INVARIANT: every step takes input, yields output or ends, so that no input keeps the reader spinning.
+//! INVARIANT: every step takes input, yields output or ends. A stream can be long and yield nothing, so this alone bounds
+//! neither a read nor the whole: the input does, which is a layer with a limit that waits at the end of each turn.
 
 use std::io;
 use std::pin::Pin;

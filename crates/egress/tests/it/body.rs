@@ -128,6 +128,18 @@ async fn a_decoder_that_yields_nothing_stops_too() {
 }
 
 #[tokio::test]
+async fn a_layer_that_only_a_decoder_sees_stops_at_the_limit() {
+    let empty = encoded("gzip", b"").await;
+    let small = encoded("gzip", &empty.repeat((1 << 18) / empty.len())).await;
+    assert!(small.len() < 50_000, "{}", small.len());
+    let headers = "content-encoding: gzip, gzip\r\n";
+    let server = Server::start("127.0.0.1", move |_| response("200 OK", headers, &small)).await;
+    let error = fetch(&client(), &server, 1000).await.unwrap().bytes().await.unwrap_err();
+    assert_eq!(error.code(), Code::LimitExceeded);
+    assert_eq!(error.to_string(), "the response body is larger than 1000 bytes");
+}
+
+#[tokio::test]
 async fn plain_bodies_end_at_the_limit() {
     let server = Server::start("127.0.0.1", |_| response("200 OK", "", &[b'x'; 100_000])).await;
     assert_eq!(fetch(&client(), &server, 100_000).await.unwrap().bytes().await.unwrap().len(), 100_000);

@@ -196,6 +196,30 @@ impl Marks {
         Ok(all)
     }
 
+    /// Returns what was there before each run that is marked: of those that go on, and of those that were killed.
+    ///
+    /// # Errors
+    ///
+    /// One cannot be believed: which, and why.
+    pub(crate) fn all(&self) -> Result<Vec<Before>, (PathBuf, io::Error)> {
+        let at = |error: Errno| (self.path.clone(), error.into());
+        let mut all = Vec::new();
+        for entry in Dir::read_from(&self.folder).map_err(at)? {
+            let entry = entry.map_err(at)?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if Path::new(name).extension() != Some(OsStr::new(ENDING)) {
+                continue;
+            }
+            match open(&self.folder, name).and_then(|mut file| content(&mut file)) {
+                Ok((_, before)) => all.push(before),
+                // Its run has just ended.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err((self.path.join(name), error)),
+            }
+        }
+        Ok(all)
+    }
+
     fn held_twice(&self) -> io::Result<Self> {
         Ok(Self { path: self.path.clone(), folder: self.folder.try_clone()? })
     }
@@ -216,15 +240,27 @@ fn random() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
-/// Reads a mark and locks it; nothing where its run goes on, or has just ended.
-fn read(folder: &File, name: &OsStr) -> io::Result<Option<(Vec<MarkedTree>, Before, File)>> {
+/// Opens a mark that nobody else could have written.
+fn open(folder: &File, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = File::from(openat(folder, name, flags, Mode::empty())?);
+    let file = File::from(openat(folder, name, flags, Mode::empty())?);
     let found = file.metadata()?;
     let is_ours = found.uid() == rustix::process::geteuid().as_raw();
     if !found.is_file() || !is_ours || found.mode() & 0o077 != 0 || found.nlink() > 1 {
         return Err(io::Error::other("it is not a file that only this user can use"));
     }
+    Ok(file)
+}
+
+fn content(file: &mut File) -> io::Result<(Vec<MarkedTree>, Before)> {
+    let mut bytes = Vec::new();
+    file.take(MAX_MARK + 1).read_to_end(&mut bytes)?;
+    decode(&bytes).ok_or_else(|| io::Error::other("it is damaged"))
+}
+
+/// Reads a mark and locks it; nothing where its run goes on, or has just ended.
+fn read(folder: &File, name: &OsStr) -> io::Result<Option<(Vec<MarkedTree>, Before, File)>> {
+    let mut file = open(folder, name)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
         locked => locked?,
@@ -233,9 +269,7 @@ fn read(folder: &File, name: &OsStr) -> io::Result<Option<(Vec<MarkedTree>, Befo
     if file.metadata()?.nlink() == 0 {
         return Ok(None);
     }
-    let mut bytes = Vec::new();
-    (&mut file).take(MAX_MARK + 1).read_to_end(&mut bytes)?;
-    let (trees, before) = decode(&bytes).ok_or_else(|| io::Error::other("it is damaged"))?;
+    let (trees, before) = content(&mut file)?;
     Ok(Some((trees, before, file)))
 }
 

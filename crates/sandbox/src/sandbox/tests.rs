@@ -143,6 +143,26 @@ fn what_is_hidden_is_hidden_where_it_is_mounted_too() {
 }
 
 #[test]
+fn what_is_to_be_hidden_is_made_where_it_is_not_read_only() {
+    let scene = Scene::new(&["real/x", "work/x"]);
+    let (real, alias) = (scene.root.join("real"), scene.root.join("work/m"));
+    let Some(_alias) = Bound::new(&real, &alias) else { return };
+    let Some(_closed) = Bound::new(&real, &real) else { return };
+    let mut mount = std::process::Command::new("mount");
+    assert!(mount.args(["-o", "remount,bind,ro"]).arg(&real).status().unwrap().success());
+    assert!(std::fs::write(real.join("y"), "").is_err(), "it is read-only here");
+    let hidden = HiddenPaths::default();
+    hidden.add_made(real.join("own.pins.json"), "{}");
+    let sandbox = Sandbox::new(Native::new()).hide(hidden);
+    let spec = Spec::new("/bin/true").tree(scene.root.join("work"), Access::WRITE);
+    let plan = sandbox.plan(&spec).unwrap();
+    assert_eq!(std::fs::read_to_string(alias.join("own.pins.json")).unwrap(), "{}");
+    let is_it =
+        |entry: &Entry| matches!(entry, Entry::Hidden { .. }) && entry.path() == alias.join("own.pins.json");
+    assert!(plan.root.iter().any(is_it), "{:?}", plan.root);
+}
+
+#[test]
 fn a_mark_stays_while_its_file_system_is_not_mounted() {
     for tree in ["work", "work/inside"] {
         let scene = Scene::new(&["disk/x", "work/x"]);

@@ -123,9 +123,7 @@ pub(crate) fn run(args: &CallArgs, place: &Place, out: &mut dyn Write) -> Result
             None => place.load()?.sound()?,
         };
         loaded.backend = args.backend;
-        if args.component().is_none() {
-            refuse_writable_policy(&loaded, &place.policy)?;
-        }
+        refuse_writable_policy(&loaded, &place.policy)?;
         let held = match args.component() {
             Some(file) => place.held_beside(file)?,
             None => place.held(&loaded)?,

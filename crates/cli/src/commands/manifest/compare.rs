@@ -15,6 +15,7 @@ use super::lock::{Lockfile, Read, parse};
 use super::proposal::{Proposal, nothing};
 use super::{MadeArgs, VerifyArgs, build, seal};
 use crate::book::NOTHING_YET;
+use crate::deciding::read_deciding;
 use crate::error::{CommandError, Exit};
 use crate::load::{Place, read_text};
 use crate::shown::one_line;
@@ -85,7 +86,7 @@ fn in_policy(
     now: &Read,
     out: &mut dyn Write,
 ) -> Result<Exit, CommandError> {
-    let text = read_text(&place.policy, None)?;
+    let text = read_deciding(&place.policy, None)?;
     let places = Places::read(&text);
     let file = place.policy.display().to_string();
     let find = |change: &Change| {
@@ -154,7 +155,7 @@ fn agreed(against: &str, key: Option<&VerifierKey>, place: &Place) -> Result<Rea
     let is_file = file.extension().is_some_and(|extension| extension == "json");
     let (read, signature, shown) = if is_file {
         let lock = Lockfile::at(file);
-        let signature = key.and_then(|_| read_text(&lock.signature(), None).ok());
+        let signature = key.and_then(|_| read_deciding(&lock.signature(), None).ok());
         (lock.try_read()?, signature, lock.signature().display().to_string())
     } else {
         let repository = Repository::of(&lock.path)?;

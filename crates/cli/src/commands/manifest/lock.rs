@@ -7,8 +7,9 @@ use ringfence::policy::manifest::{Manifest, ManifestError};
 
 use super::{input, seal};
 use crate::book::{NOTHING_YET, rewrite_alone, settle_alone};
+use crate::deciding::read_deciding;
 use crate::error::{CommandError, Exit};
-use crate::load::{Place, read_text};
+use crate::load::Place;
 
 /// Where a manifest is.
 #[derive(Debug)]
@@ -54,7 +55,7 @@ impl Lockfile {
 
     fn holds_some(&self) -> Result<bool, CommandError> {
         settle_alone(&self.path)?;
-        Ok(read_text(&self.path, None)? != NOTHING_YET)
+        Ok(read_deciding(&self.path, None)? != NOTHING_YET)
     }
 
     /// Returns where the signature is.
@@ -75,14 +76,14 @@ impl Lockfile {
     /// Reads a manifest.
     pub(super) fn try_read(&self) -> Result<Read, CommandError> {
         settle_alone(&self.path)?;
-        let text = read_text(&self.path, Some("write it with `ringfence manifest`"))?;
+        let text = read_deciding(&self.path, Some("write it with `ringfence manifest`"))?;
         parse(&text, &self.path.display().to_string())
     }
 
     /// Reads a manifest for what it records beside what decides; one that is not whole records nothing.
     pub(super) fn read_if_sound(&self) -> Option<Manifest> {
         settle_alone(&self.path).ok()?;
-        let text = read_text(&self.path, None).ok()?;
+        let text = read_deciding(&self.path, None).ok()?;
         Manifest::from_json(&text).ok()
     }
 
@@ -95,7 +96,7 @@ impl Lockfile {
             writeln!(out, "{shown}: is not there; write it with `ringfence manifest`")?;
             return Ok(Exit::Findings);
         }
-        if read_text(&self.path, None)? == wanted {
+        if read_deciding(&self.path, None)? == wanted {
             writeln!(out, "{shown}: is that of the toolbox")?;
             return Ok(Exit::Done);
         }
@@ -150,7 +151,7 @@ impl Lockfile {
 
 /// Says whether a file is there, and is not one that only keeps a place.
 fn holds_some(path: &Path) -> bool {
-    path.exists() && read_text(path, None).map_or(true, |text| text != NOTHING_YET)
+    path.exists() && read_deciding(path, None).map_or(true, |text| text != NOTHING_YET)
 }
 
 /// Reads the text of a manifest; `place` says where it is from.

@@ -38,7 +38,8 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Personality, new: &Person
     names(changes, codes, "environment", old.environment.as_ref(), new.environment.as_ref());
     sockets(changes, old.unix_sockets, new.unix_sockets);
     approvals(changes, &old.approvals, &new.approvals);
-    rule::limits(changes, [PersonalityLimitsWidened, PersonalityLimitsNarrowed], &old.limits, &new.limits);
+    let codes = [PersonalityLimitsWidened, PersonalityLimitsNarrowed];
+    rule::held_limits(changes, codes, &old.limits, &new.limits);
 }
 
 /// Compares whether servers may open Unix sockets. Where nothing is said, each server says it.

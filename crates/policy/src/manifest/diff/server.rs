@@ -49,13 +49,23 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &ServerRecord, new: &Serve
     tool::commands(changes, &old.command, &new.command);
     tool::binaries(changes, &old.binaries, &new.binaries);
     started(changes, old, new);
-    let sets = Sets::of(old.registry.set(), new.registry.set());
-    changes.sets([ToolNetworkWidened, ToolNetworkNarrowed], "install hosts", &sets);
+    registry(changes, old, new);
     secrets(changes, old, new);
     switches(changes, old, new);
     definitions(changes, old, new);
     tools(changes, old, new);
     lint::compare(changes, old.lint.as_ref(), new.lint.as_ref());
+}
+
+/// Compares the hosts that its package is installed from. Without a list they are those of whoever installs, which nobody knows here.
+fn registry(changes: &mut Changes<'_>, old: &ServerRecord, new: &ServerRecord) {
+    let (before, now) = (old.registry.set(), new.registry.set());
+    if now.is_empty() && !before.is_empty() {
+        let message = "install hosts: a list → those of whoever installs";
+        changes.widened(ToolNetworkWidened, message);
+        return;
+    }
+    changes.sets([ToolNetworkWidened, ToolNetworkNarrowed], "install hosts", &Sets::of(before, now));
 }
 
 /// Compares what its process starts with.

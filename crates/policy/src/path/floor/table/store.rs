@@ -6,6 +6,7 @@ use super::{both, writes};
 #[rustfmt::skip]
 pub(super) const LINES: &[FloorEntry] = &[
     both(Store, ".ringfence", "ringfence: records, approvals and keys"),
+    both(Store, ".ringfence-*", "ringfence: what it keeps where there is no home"),
     both(Store, ".cache/ringfence", "ringfence: what it compiled and downloaded"),
     both(Store, ".local/state/ringfence", "ringfence: records and accepted definitions"),
     // Whoever can read a file can lock it, and keep others from writing to it.
