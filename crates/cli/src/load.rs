@@ -4,7 +4,8 @@ mod problem;
 mod registry;
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use ringfence::audit::VerifierKey;
@@ -14,6 +15,7 @@ use ringfence::policy::{
     JsonAsToml, JsonLimits, Notify, Personality, Places, RunEntry, ServerEntry, Table, ToolName, Toolbox,
     Variables, check_agents, check_examples, check_servers, parse_json, validate_registration,
 };
+use ringfence::sandbox::Identity;
 use ringfence::text::Verdict;
 use ringfence::{PinStatus, Pins};
 use serde_json::Value;
@@ -354,17 +356,26 @@ pub(crate) fn is_json(file: &Path) -> bool {
 
 /// Reads a text file of bounded size.
 pub(crate) fn read_text(path: &Path, hint: Option<&'static str>) -> Result<String, CommandError> {
+    read_identified(path, hint).map(|(text, _)| text)
+}
+
+/// Reads a text file of bounded size, and says which file it was.
+pub(crate) fn read_identified(
+    path: &Path,
+    hint: Option<&'static str>,
+) -> Result<(String, Identity), CommandError> {
     let failed = |error| CommandError::File { verb: "read", path: path.to_path_buf(), error, hint };
-    let metadata = std::fs::metadata(path).map_err(failed)?;
-    if !metadata.is_file() {
-        return Err(failed(std::io::Error::other("it is not a regular file")));
-    }
-    if metadata.len() > MAX_FILE {
+    let mut bytes = Vec::new();
+    let file = crate::book::open_plain(path).map_err(failed)?;
+    let found = file.metadata().map_err(failed)?;
+    let identity = Identity { device: found.dev(), inode: found.ino() };
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_FILE {
         return Err(failed(std::io::Error::other("it is larger than 16 MiB")));
     }
-    let bytes = std::fs::read(path).map_err(failed)?;
-    String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         failed(std::io::Error::other(format!("it is not UTF-8 at byte {at}")))
-    })
+    })?;
+    Ok((text, identity))
 }

@@ -58,6 +58,7 @@ pub(crate) fn selector() -> Selector {
     Selector::new(std::env::current_exe().unwrap_or_default(), private_folder())
         .home(home)
         .mark_runs_in(mark_folders())
+        .own_folders(own_folders())
 }
 
 /// Returns the files of this process that no command of it sees: the store, and the lock of the pins. A command that could read them
@@ -95,8 +96,12 @@ pub(crate) fn hide_store(hidden: &HiddenPaths, store: &Path) {
 
 /// Where runs are marked until it was looked at what they left: where state is kept, and in a private folder where that cannot be.
 pub(crate) fn mark_folders() -> Vec<PathBuf> {
-    let state = crate::book::state_folder().ok();
-    state.into_iter().chain([private_folder()]).map(|folder| folder.join("runs")).collect()
+    own_folders().into_iter().map(|folder| folder.join("runs")).collect()
+}
+
+/// Where this user's ringfence keeps state, and what can be lost.
+pub(crate) fn own_folders() -> Vec<PathBuf> {
+    crate::book::state_folder().ok().into_iter().chain([private_folder()]).collect()
 }
 
 /// Where this user keeps what can be lost.

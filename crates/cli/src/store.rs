@@ -11,7 +11,7 @@ use ringfence_store::{Database, KeepRaw, SqliteError, SqliteStore};
 use tokio::runtime::Runtime;
 use zeroize::Zeroizing;
 
-use crate::deciding::refuse_planted;
+use crate::deciding::{identity, refuse_planted, refuse_replaced};
 use crate::error::CommandError;
 use crate::postgres;
 
@@ -141,7 +141,8 @@ impl StoreName {
         let failed = |error: SqliteError| CommandError::Store(error.into());
         let builder = || SqliteStore::builder(path).record_name_in(name_folders());
         let made = |raw| builder().raw(raw).open().map_err(failed);
-        if path.exists() || matches!(opening, Opening::Make(_)) {
+        let before = identity(path);
+        if before.is_some() || matches!(opening, Opening::Make(_)) {
             refuse_planted(path)?;
         }
         crate::sandbox::hide_store(&crate::sandbox::hidden_paths(), path);
@@ -153,7 +154,7 @@ impl StoreName {
             Opening::Change => made(KeepRaw::Always),
         }?;
         // Another may have come in the meantime.
-        refuse_planted(path)?;
+        refuse_replaced(path, before)?;
         Ok(store)
     }
 }

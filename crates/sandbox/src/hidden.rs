@@ -104,6 +104,8 @@ pub fn waypoints_of(path: &Path) -> Vec<PathBuf> {
 #[derive(Debug, Default)]
 pub(crate) struct Ours {
     pub(crate) folders: Vec<PathBuf>,
+    /// Where else the folders are mounted.
+    pub(crate) elsewhere: Vec<PathBuf>,
     pub(crate) hidden: Vec<HiddenPath>,
     /// The links on the way to these, and the folders that `..` leaves.
     pub(crate) on_the_way: Vec<(PathBuf, Kind)>,
@@ -111,7 +113,7 @@ pub(crate) struct Ours {
 
 impl Ours {
     pub(crate) fn at_all_mounts(own: &[PathBuf], hidden: &[HiddenPath]) -> Result<Self, SandboxError> {
-        let (mut folders, mut hidden) = (own.to_vec(), hidden.to_vec());
+        let (folders, mut hidden) = (own.to_vec(), hidden.to_vec());
         if folders.is_empty() && hidden.is_empty() {
             return Ok(Self::default());
         }
@@ -121,13 +123,13 @@ impl Ours {
         on_the_way.sort_by(|(one, _), (other, _)| one.cmp(other));
         on_the_way.dedup();
         let on_the_way = at_mounts(on_the_way, &mounts);
-        folders.extend(folders.clone().iter().flat_map(|path| mounts.aliases(path)));
-        let elsewhere = |one: &HiddenPath| {
+        let elsewhere = folders.iter().flat_map(|path| mounts.aliases(path)).collect();
+        let at_others = |one: &HiddenPath| {
             let places = mounts.aliases(&one.path).into_iter();
             places.map(|path| HiddenPath { path, ..one.clone() }).collect::<Vec<_>>()
         };
-        hidden.extend(hidden.clone().iter().flat_map(elsewhere));
-        Ok(Self { folders, hidden, on_the_way })
+        hidden.extend(hidden.clone().iter().flat_map(at_others));
+        Ok(Self { folders, elsewhere, hidden, on_the_way })
     }
 }
 

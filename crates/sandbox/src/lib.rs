@@ -65,7 +65,7 @@ pub use plan::{
     Entry, Landlock, Network, Openings, Plan, Prefix, ProcessLimit, Resource, Rule, Seen, SharedFiles,
 };
 #[cfg(target_os = "linux")]
-pub use quarantine::{Recovered, may_be_planted, recover};
+pub use quarantine::{Origin, Recovered, origin_of, recover};
 pub use record::{How, Record, Touch};
 pub use report::{Capture, Ending, Quarantined, Report, Unmounted, Usage};
 pub use sandbox::Sandbox;

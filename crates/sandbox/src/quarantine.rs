@@ -23,7 +23,7 @@ use self::before::StorePart;
 #[cfg(target_os = "linux")]
 pub(crate) use self::mark::{Mark, Marks};
 #[cfg(target_os = "linux")]
-pub use self::planted::may_be_planted;
+pub use self::planted::{Origin, origin_of};
 #[cfg(target_os = "linux")]
 pub use self::recover::{Recovered, recover};
 

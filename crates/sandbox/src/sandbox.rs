@@ -32,6 +32,7 @@ pub struct Sandbox {
     assurance: Assurance,
     home: Option<PathBuf>,
     marks: Vec<PathBuf>,
+    own: Vec<PathBuf>,
     hidden: HiddenPaths,
     /// Why no stronger backend was chosen.
     fallback: Option<String>,
@@ -105,6 +106,7 @@ impl Sandbox {
             assurance: Assurance::Claimed,
             home: None,
             marks: Vec::new(),
+            own: Vec::new(),
             hidden: HiddenPaths::default(),
             fallback: None,
         }
@@ -155,6 +157,13 @@ impl Sandbox {
         self
     }
 
+    /// Hides these folders from every command, with everything in them: what this program keeps for itself.
+    #[must_use]
+    pub fn own_folders(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.own = folders.into_iter().collect();
+        self
+    }
+
     /// Hides these files from every command, whatever it is granted. A grant of one of them itself is refused.
     #[must_use]
     pub fn hide(mut self, hidden: HiddenPaths) -> Self {
@@ -181,28 +190,33 @@ impl Sandbox {
             Some(home) if spec.home.is_none() => Cow::Owned(spec.clone().home(home)),
             Some(_) | None => Cow::Borrowed(spec),
         };
-        let (folders, hidden) = (self.own_folders(&spec), self.hidden.list());
+        let (folders, hidden) = (self.made_folders(&spec), self.hidden.list());
         make_missing(&hidden, &writable_roots(&spec))?;
         let seen = Seen::look_for(&spec, Platform::of_this_machine(), &folders, &hidden)?;
         Ok(Plan { recovered, unmounted, ..Plan::new(&spec, &seen)? })
     }
 
-    /// Returns the folders in which marks and other things of ours are kept, which no command is to see. For a run that may write they
-    /// are made first: what is not there cannot be hidden, and would be made where the command can write.
-    fn own_folders(&self, spec: &Spec) -> Vec<PathBuf> {
+    /// Returns the folders in which marks and other things of ours are kept, which no command is to see. For a run that may write
+    /// or look there they are made first: what is not there cannot be hidden, and would be made where the command can write.
+    fn made_folders(&self, spec: &Spec) -> Vec<PathBuf> {
         let mut all = Vec::new();
         for folder in &self.marks {
             #[cfg(target_os = "linux")]
-            if spec.trees.iter().chain(&spec.possible).any(|tree| tree.access.write) {
+            if spec
+                .trees
+                .iter()
+                .chain(&spec.possible)
+                .any(|tree| tree.access.write || folder.starts_with(&tree.path))
+            {
                 // Whether it can be used is seen when the run is marked.
                 let _made = Marks::open(folder);
             }
-            let is_ours = |above: &&Path| {
-                above.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"ringfence"))
-            };
-            let around = folder.parent().filter(is_ours);
-            all.push(around.unwrap_or(folder).to_path_buf());
+            // What is in a folder of ours is hidden with it.
+            if !self.own.iter().any(|own| folder.starts_with(own)) {
+                all.push(folder.clone());
+            }
         }
+        all.extend(self.own.iter().cloned());
         all
     }
 

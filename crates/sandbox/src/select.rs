@@ -21,12 +21,20 @@ use crate::probe::probe;
 use crate::sandbox::Sandbox;
 
 /// Returns the folder of ours in one where a user keeps such folders. It is on the floor wherever that is: another process of ours, with
-/// other variables, lets no command write there either.
+/// other variables, lets no command write there either. What counts is where the folder is, however it is spelled.
 pub fn own_folder_in(folder: &Path) -> PathBuf {
-    let usual = folder.join("ringfence");
     let nothing_named = std::iter::empty();
+    let usual = resolved(folder).join("ringfence");
     let is_covered = Floor::denies_unless_named(&usual, Direction::Write, &nothing_named).is_some();
-    if is_covered { usual } else { folder.join(".ringfence") }
+    folder.join(if is_covered { "ringfence" } else { ".ringfence" })
+}
+
+/// Returns where a path leads, as far as it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((above, real)) = there else { return path.to_path_buf() };
+    let rest = path.strip_prefix(above).map(|rest| real.join(rest)).unwrap_or(real);
+    ringfence_policy::normalise(&rest).unwrap_or(rest)
 }
 
 /// Returns where a user keeps what can be lost: in the cache folder (`XDG_CACHE_HOME`, or `.cache` in `HOME`), or in the scratch space
@@ -65,6 +73,7 @@ pub struct Selector {
     policy: String,
     home: Option<PathBuf>,
     marks: Vec<PathBuf>,
+    own: Vec<PathBuf>,
 }
 
 impl Selector {
@@ -79,6 +88,7 @@ impl Selector {
             policy: String::new(),
             home: None,
             marks: Vec::new(),
+            own: Vec::new(),
         }
     }
 
@@ -100,6 +110,13 @@ impl Selector {
     #[must_use]
     pub fn mark_runs_in(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         self.marks = folders.into_iter().collect();
+        self
+    }
+
+    /// As [`Sandbox::own_folders`], of every sandbox that is chosen.
+    #[must_use]
+    pub fn own_folders(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.own = folders.into_iter().collect();
         self
     }
 
@@ -135,6 +152,7 @@ impl Selector {
             let _kept = mark.as_deref().map(remember);
         }
         let sandbox = sandbox.seen_to_refuse().mark_runs_in(self.marks.iter().cloned());
+        let sandbox = sandbox.own_folders(self.own.iter().cloned());
         Ok(match &self.home {
             Some(home) => sandbox.home(home),
             None => sandbox,
@@ -236,6 +254,33 @@ mod tests {
                     "{path:?}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_folder_of_ours_has_one_name_however_the_one_around_it_is_spelled() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        std::fs::create_dir_all(home.join(".local/state")).unwrap();
+        std::fs::create_dir_all(folder.path().join("data/state")).unwrap();
+        std::os::unix::fs::symlink(home.join(".local/state"), folder.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("../data", home.join("moved")).unwrap();
+        for (spelled, name) in [
+            ("home/.local/state", "ringfence"),
+            ("home//.local/./state/", "ringfence"),
+            ("home/.local/../.local/state", "ringfence"),
+            ("link", "ringfence"),
+            ("link/../state", "ringfence"),
+            ("home/.local/state/not/there", ".ringfence"),
+            ("data/state", ".ringfence"),
+            ("home/moved/state", ".ringfence"),
+            ("new/.local/state", "ringfence"),
+        ] {
+            let own = own_folder_in(&folder.path().join(spelled));
+            assert_eq!(own.file_name().unwrap(), name, "{spelled}");
+            let real = resolved(own.parent().unwrap()).join(name).join("x");
+            let nothing = std::iter::empty();
+            assert!(Floor::denies_unless_named(&real, Direction::Write, &nothing).is_some(), "{spelled}");
         }
     }
 

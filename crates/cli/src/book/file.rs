@@ -1,7 +1,7 @@
 //! Files that are replaced whole or not at all, and the lock under which that happens.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -135,7 +135,12 @@ impl Change {
 }
 
 fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, CommandError> {
-    match std::fs::read(path) {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        open_plain(path)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed("read", path, error)),
@@ -179,11 +184,20 @@ const NO_WAIT: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 /// A link is not followed: it leads to a file that nobody has judged.
 const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
+/// Opens a regular file to read it. Anything else in its place is not waited for.
+pub(crate) fn open_plain(path: &Path) -> std::io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(NO_WAIT).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(std::io::Error::other("it is not a regular file")) }
+}
+
 fn put(path: &Path, content: &[u8]) -> Result<(), CommandError> {
     let put = || {
         let mut options = OpenOptions::new();
-        let options = options.write(true).create(true).truncate(false).custom_flags(NO_FOLLOW);
+        let options = options.write(true).create(true).truncate(false).custom_flags(NO_FOLLOW | NO_WAIT);
         let mut file = options.open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(std::io::Error::other("it is not a regular file"));
+        }
         file.write_all(content)?;
         file.set_len(content.len() as u64)?;
         file.sync_all()?;

@@ -20,7 +20,9 @@ use serde_json::Value;
 use crate::deciding::read_deciding;
 use crate::error::CommandError;
 
-pub(crate) use file::{Lock, private_folder, replace, rewrite_alone, settle_alone, unique_beside};
+pub(crate) use file::{
+    Lock, open_plain, private_folder, replace, rewrite_alone, settle_alone, unique_beside,
+};
 use file::{make, rewrite, settle};
 pub(crate) use ringfence_server::Seen;
 pub(crate) use seen::SeenFile;
@@ -50,6 +52,7 @@ impl Book {
 
     /// Returns the book of one server that has no policy file, in the state folder of the user.
     pub(crate) fn of_server(name: &ServerName) -> Result<Self, CommandError> {
+        refuse_left_behind()?;
         let folder = state_folder()?.join("servers").join(name.as_str());
         private_folder(&folder)?;
         let inside = |file: &str| folder.join(file);
@@ -58,6 +61,7 @@ impl Book {
 
     /// Returns the servers without a policy file of which there is a book, in order.
     pub(crate) fn kept() -> Result<Vec<ServerName>, CommandError> {
+        refuse_left_behind()?;
         let folder = state_folder()?.join("servers");
         let listed = match std::fs::read_dir(&folder) {
             Ok(listed) => listed,
@@ -201,7 +205,9 @@ impl Book {
 
     /// Writes down what was seen, as far as that is possible: no call depends on it.
     fn keep_seen(&self, server: &str, kind: &str, seen: &[Seen]) {
-        let read = self.seen_held();
+        // What may not be read is not written anew either.
+        let Ok(text) = read_if_there(&self.seen) else { return };
+        let read = text.map_or_else(|| Ok(SeenFile::default()), |text| SeenFile::from_json(&text));
         let was_corrupt = read.is_err();
         let mut file = read.unwrap_or_default();
         if !file.replace_kind(server, kind, seen) && !was_corrupt {
@@ -295,6 +301,24 @@ pub(crate) fn state_folder() -> Result<PathBuf, CommandError> {
     folder.map(|folder| ringfence::sandbox::own_folder_in(&folder)).ok_or_else(|| CommandError::Input {
         message: "there is neither a home folder nor XDG_STATE_HOME, so pins have no place".into(),
         hint: Some("set HOME, or name a policy file with --policy FILE"),
+    })
+}
+
+/// Refuses to begin anew where what was agreed to lies under the name that the folder had before: it would be forgotten without a word.
+fn refuse_left_behind() -> Result<(), CommandError> {
+    let Ok(own) = state_folder() else { return Ok(()) };
+    let old = own.with_file_name("ringfence");
+    // Marks and stores may have made the new one meanwhile.
+    if own == old || own.join("servers").symlink_metadata().is_ok() || !old.join("servers").is_dir() {
+        return Ok(());
+    }
+    Err(CommandError::Input {
+        message: format!(
+            "ringfence keeps what was accepted in `{}`, which is not there, and something lies in `{}`, where earlier versions kept it",
+            own.join("servers").display(),
+            old.join("servers").display()
+        ),
+        hint: Some("if it is yours, move what is in it to `.ringfence`; otherwise move it away"),
     })
 }
 

@@ -10,7 +10,7 @@ use ringfence_container::Engine;
 use tokio::runtime::Handle;
 
 use crate::error::CommandError;
-use crate::sandbox::{hidden_paths, mark_folders};
+use crate::sandbox::{hidden_paths, mark_folders, own_folders};
 
 /// How long a command waits for what others left to be removed.
 const SWEEPING: Duration = Duration::from_secs(5);
@@ -23,13 +23,17 @@ pub(crate) fn containers(entry: &ContainerEntry) -> Result<Option<Arc<dyn Launch
     let sweeping = engine.clone();
     // What gateways left that are dead. It can be done at the next start just as well.
     drop(runtime.spawn(async move { sweeping.sweep().await }));
-    let sandbox = Sandbox::foreign(engine).mark_runs_in(mark_folders()).hide(hidden_paths());
+    let sandbox =
+        Sandbox::foreign(engine).mark_runs_in(mark_folders()).own_folders(own_folders()).hide(hidden_paths());
     Ok(Some(Arc::new(SandboxLauncher::new(sandbox))))
 }
 
 /// Returns a sandbox of this engine.
 pub(crate) fn sandbox(address: Option<&str>, runtime: Handle) -> Result<Sandbox, CommandError> {
-    Ok(Sandbox::foreign(engine(address, runtime)?).mark_runs_in(mark_folders()).hide(hidden_paths()))
+    Ok(Sandbox::foreign(engine(address, runtime)?)
+        .mark_runs_in(mark_folders())
+        .own_folders(own_folders())
+        .hide(hidden_paths()))
 }
 
 /// Removes what dead gateways left in this engine, and waits for that: a command may be over before it was done beside it.

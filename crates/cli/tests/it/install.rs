@@ -57,7 +57,7 @@ fn bench() -> Bench {
 
 /// What is in the folder of installs, without locks.
 fn installs(bench: &Bench) -> Vec<PathBuf> {
-    let folder = bench.path().join("cache/ringfence/installs");
+    let folder = bench.path().join("cache/.ringfence/installs");
     let listed = std::fs::read_dir(folder).unwrap().map(|one| one.unwrap().path());
     listed.filter(|path| path.extension().is_none_or(|end| end != "lock")).collect()
 }
@@ -124,7 +124,7 @@ fn a_package_of_python() {
     assert_eq!(installs(&bench), [root]);
     // The second install finds `pip` unpacked, unless this machine has `uv`.
     let unpacked = || {
-        let listed = std::fs::read_dir(bench.path().join("cache/ringfence/pip")).into_iter().flatten();
+        let listed = std::fs::read_dir(bench.path().join("cache/.ringfence/pip")).into_iter().flatten();
         let folders = listed.map(Result::unwrap).filter(|one| one.path().is_dir());
         folders.map(|one| one.metadata().unwrap().ino()).collect::<Vec<_>>()
     };
@@ -141,9 +141,12 @@ fn python_packages_are_installed_with_uv_where_it_is_found() {
     let bench = bench();
     let uv = install(&bench, &["--", "uvx", "uv", "--version"]).unwrap();
     let programs = PathBuf::from(uv["root"].as_str().unwrap()).join("bin");
-    assert!(programs.join("uv").is_file(), "{uv}");
+    // No program is taken from a folder of ours.
+    let own = bench.path().join("home/bin");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::copy(programs.join("uv"), own.join("uv")).unwrap();
     let line = ["--", "uvx", "mcp-server-time", "--help"];
-    let done = install_beside(&bench, programs.to_str().unwrap(), &line).unwrap();
+    let done = install_beside(&bench, own.to_str().unwrap(), &line).unwrap();
     let root = PathBuf::from(done["root"].as_str().unwrap());
     let has = ["pylock.toml", ".home"].map(|name| root.join(name).exists());
     assert_eq!(has, [true, false], "`uv` has resolved it, and nothing else is left");
@@ -182,5 +185,5 @@ fn what_is_refused_before_anything_is_installed() {
         let error = install(&bench, line).unwrap_err();
         assert!(error.contains(message), "{line:?}: {error}");
     }
-    assert!(!bench.path().join("cache/ringfence/installs").exists());
+    assert!(!bench.path().join("cache/.ringfence/installs").exists());
 }

@@ -196,53 +196,122 @@ fn a_run_that_was_killed_is_looked_after_by_the_next() {
     assert!(told.contains("x.mark") && told.ends_with("exit 3"), "{told}");
 }
 
+/// A policy with one tool, `now`. A shell prints it as it is.
+const POLICY: &str = "[personality]\nprocess = { allow = [\"date\"] }\n\n[[tool]]\nname = \"now\"\ndescription = \"The time\"\n\
+                      command = [\"date\"]\ninput = { type = \"object\" }\noutput = { type = \"string\" }\n\
+                      capabilities = { process = { allowedBinaries = [\"date\"] } }\n";
+
 #[test]
 fn nothing_that_a_running_command_makes_decides_what_others_may() {
     let bench = Bench::new().file("work/notes.md", "x").file("state/x", "");
-    let policy = "[personality]\nprocess = { allow = [\"date\"] }\n\n[[tool]]\nname = \"now\"\ndescription = \"The time\"\n\
-                  command = [\"date\"]\ninput = { type = \"object\" }\noutput = { type = \"string\" }\n\
-                  capabilities = { process = { allowedBinaries = [\"date\"] } }\n";
     let state = bench.path().join("state");
     let script = format!(
-        "printf '{policy}' > ringfence.toml && for n in pins.json lock.json db; do echo '{{}}' > ringfence.$n; done && \
-         echo ready && read gone"
+        "printf '{POLICY}' > ringfence.toml && for n in pins.json lock.json db; do echo '{{}}' > ringfence.$n; done"
     );
+    std::fs::write(bench.path().join("own.toml"), POLICY).unwrap();
+    let variables = [("XDG_STATE_HOME", state.to_str().unwrap())];
+    let say = |arguments: &[&str]| bench.ringfence_in(&variables, arguments);
+    let made = "was not there before: it may be its work";
+    while_a_command_runs(&bench, &variables, &script, || {
+        for arguments in [
+            &["-p", "work/ringfence.toml", "check"][..],
+            &["-p", "work/ringfence.toml", "call", "now"],
+            &["-p", "work/ringfence.toml", "pins", "list"],
+            &["-p", "own.toml", "call", "--store", "work/ringfence.db", "now"],
+            &["-p", "own.toml", "call", "--store", "work/.ringfence/new.db", "now"],
+            &["manifest", "diff", "work/ringfence.lock.json", "work/ringfence.lock.json"],
+        ] {
+            let said = say(arguments);
+            assert!(said.contains(made) && !said.ends_with("exit 0"), "{arguments:?}: {said}");
+        }
+        assert!(!bench.path().join("work/.ringfence").exists(), "nothing was made");
+    });
+    // What it left was moved away, and what a person writes then counts.
+    let said = say(&["-p", "work/ringfence.toml", "check"]);
+    assert!(!said.contains(made) && !said.ends_with("exit 0"), "{said}");
+    std::fs::write(bench.path().join("work/ringfence.toml"), POLICY).unwrap();
+    for note in ["ringfence.pins.json", "ringfence.lock.json"] {
+        std::fs::remove_file(bench.path().join("work").join(note)).unwrap();
+    }
+    let said = say(&["-p", "work/ringfence.toml", "check"]);
+    assert!(said.ends_with("exit 0"), "{said}");
+}
+
+/// Runs a command that may write to `work` while `meanwhile` is done.
+fn while_a_command_runs(bench: &Bench, variables: &[(&str, &str)], script: &str, meanwhile: impl FnOnce()) {
     let mut child = crate::bench::command(&bench.path())
-        .args(["run", "--write", "work", "--cwd", "work", "--", "sh", "-c", &script])
-        .env("XDG_STATE_HOME", &state)
+        .args(["run", "--write", "work", "--cwd", "work", "--", "sh", "-c"])
+        .arg(format!("{script} && echo ready && read gone"))
+        .envs(variables.iter().copied())
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
     let mut ready = [0; 5];
     std::io::Read::read_exact(&mut child.stdout.take().unwrap(), &mut ready).unwrap();
-    std::fs::write(bench.path().join("own.toml"), policy).unwrap();
-    let say =
-        |arguments: &[&str]| bench.ringfence_in(&[("XDG_STATE_HOME", state.to_str().unwrap())], arguments);
-    let made = "was not there before: it may be its work";
-    for arguments in [
-        &["-p", "work/ringfence.toml", "check"][..],
-        &["-p", "work/ringfence.toml", "call", "now"],
-        &["-p", "work/ringfence.toml", "pins", "list"],
-        &["-p", "own.toml", "call", "--store", "work/ringfence.db", "now"],
-        &["-p", "own.toml", "call", "--store", "work/.ringfence/new.db", "now"],
-        &["manifest", "diff", "work/ringfence.lock.json", "work/ringfence.lock.json"],
-    ] {
-        let said = say(arguments);
-        assert!(said.contains(made) && !said.ends_with("exit 0"), "{arguments:?}: {said}");
-    }
-    assert!(!bench.path().join("work/.ringfence").exists(), "nothing was made");
+    meanwhile();
     drop(child.stdin.take());
     child.wait().unwrap();
-    // What it left was moved away, and what a person writes then counts.
-    let said = say(&["-p", "work/ringfence.toml", "check"]);
-    assert!(!said.contains(made) && !said.ends_with("exit 0"), "{said}");
-    std::fs::write(bench.path().join("work/ringfence.toml"), policy).unwrap();
-    for note in ["ringfence.pins.json", "ringfence.lock.json"] {
-        std::fs::remove_file(bench.path().join("work").join(note)).unwrap();
+}
+
+#[test]
+fn what_was_there_before_a_command_is_used_while_it_runs() {
+    let bench = Bench::new().file("work/.ringfence/x", "").file("work/real.toml", POLICY).file("state/x", "");
+    std::os::unix::fs::symlink("real.toml", bench.path().join("work/ringfence.toml")).unwrap();
+    std::os::unix::fs::symlink("none.toml", bench.path().join("work/sub.toml")).unwrap();
+    std::fs::create_dir(bench.path().join("work/sub")).unwrap();
+    std::os::unix::fs::symlink("../none.toml", bench.path().join("work/sub/ringfence.toml")).unwrap();
+    let state = bench.path().join("state");
+    let variables = [("XDG_STATE_HOME", state.to_str().unwrap())];
+    let say = |arguments: &[&str]| bench.ringfence_in(&variables, arguments);
+    let call = ["-p", "work/ringfence.toml", "call", "--store", "work/.ringfence/own.db", "now"];
+    let first = say(&call);
+    assert!(first.contains("\"ok\":true"), "{first}");
+    while_a_command_runs(&bench, &variables, &format!("printf '{POLICY}' > none.toml"), || {
+        for _ in 0..2 {
+            let said = say(&call);
+            assert!(said.contains("\"ok\":true"), "{said}");
+        }
+        // What a link led nowhere to before is the command's work.
+        let said = say(&["-p", "work/sub/ringfence.toml", "check"]);
+        assert!(said.contains("it may be its work"), "{said}");
+    });
+}
+
+#[test]
+fn what_was_accepted_is_not_forgotten_under_another_spelling() {
+    let bench = Bench::new().file("data/ringfence/servers/notes/pins.json", "{}");
+    let data = bench.path().join("data");
+    std::os::unix::fs::symlink("data", bench.path().join("link")).unwrap();
+    let list = |folder: &str| {
+        let folder = format!("{}/{folder}", bench.path().display());
+        bench.ringfence_in(&[("XDG_STATE_HOME", &folder)], &["pins", "list", "--server", "notes"])
+    };
+    let spellings = ["data", "link", "./data", "link/../data"];
+    for folder in spellings {
+        let said = list(folder);
+        assert!(said.contains("where earlier versions kept it"), "{folder}: {said}");
     }
-    let said = say(&["-p", "work/ringfence.toml", "check"]);
-    assert!(said.ends_with("exit 0"), "{said}");
+    std::fs::rename(data.join("ringfence"), data.join(".ringfence")).unwrap();
+    for folder in spellings {
+        let said = list(folder);
+        assert!(said.contains(&format!("/{folder}/.ringfence/servers/notes/pins.json`")), "{folder}: {said}");
+    }
+}
+
+#[test]
+fn a_pipe_in_place_of_a_policy_is_not_waited_for() {
+    let bench = Bench::new();
+    for name in ["ringfence.toml", "own.pins.json", "own.seen.json"] {
+        assert!(
+            std::process::Command::new("mkfifo").arg(bench.path().join(name)).status().unwrap().success()
+        );
+    }
+    let bench = bench.file("own.toml", POLICY);
+    for arguments in [&["check"][..], &["doctor"], &["scan"], &["-p", "own.toml", "pins", "list"]] {
+        let said = bench.ringfence(arguments);
+        assert!(said.contains("it is not a regular file"), "{arguments:?}: {said}");
+    }
 }
 
 #[test]

@@ -64,7 +64,8 @@ environment = {{ allow = ["LANG", "PROBE_VARIABLE"] }}
 "#
         )
     };
-    let bench = Bench::new().file("probe.wasm", guest("probe.wasm")).file("out/x", "");
+    let bench =
+        Bench::new().file("probe.wasm", guest("probe.wasm")).file("out/x", "").file(".ringfence/x", "");
     let write = |path: &str| {
         let path = bench.path().join(path);
         serde_json::json!({ "act": "write", "path": path, "text": "forged" }).to_string()
@@ -72,14 +73,17 @@ environment = {{ allow = ["LANG", "PROBE_VARIABLE"] }}
     #[rustfmt::skip]
     let cases = [
         // policy           what may be written   what decides
-        ("policy.toml",     "${workspace}",       "`policy.toml`, what was accepted beside it"),
+        ("policy.toml",     "${workspace}",       "`probe.wasm`, which the policy reads"),
         ("out/policy.toml", "${workspace}/out",   "`out/policy.toml`, what was accepted beside it"),
         ("ringfence.toml",  "${workspace}",       "`probe.wasm`, which the policy reads"),
         ("ringfence.toml",  "${workspace}/out",   ""),
     ];
     for (policy, written, decides) in cases {
         std::fs::write(bench.path().join(policy), reach(written)).unwrap();
-        let said = bench.ringfence(&["-p", policy, "call", "probe.wasm", &write("out/new.txt")]);
+        let store = ["--store", ".ringfence/own.db"];
+        let written = write("out/new.txt");
+        let said =
+            bench.ringfence(&[&["-p", policy, "call"][..], &store, &["probe.wasm", &written]].concat());
         assert_eq!(said.ends_with("exit 0"), decides.is_empty(), "{policy} {written}: {said}");
         assert!(said.contains(decides), "{policy} {written}: {said}");
     }

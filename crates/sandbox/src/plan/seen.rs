@@ -132,7 +132,7 @@ impl Seen {
             );
             return Err(SandboxError::Inexpressible { what });
         }
-        own.extend(protect_own(&ours.folders, &trees));
+        own.extend(protect_own(&ours, &trees)?);
         sensitive.extend(own.iter().cloned());
         own.extend(folders);
         own.extend(hide(&ours.hidden, &trees, &mut sensitive, &mut passing)?);
@@ -332,11 +332,21 @@ fn protect_behind_links(
 }
 
 /// Returns the folders of ours that lie in granted trees, to be hidden.
-fn protect_own(own: &[PathBuf], trees: &[(Found, Access)]) -> Vec<Sensitive> {
+///
+/// # Errors
+///
+/// A tree is in a folder of ours, by another path than its own: by its own it must be named, and is on the floor.
+fn protect_own(ours: &Ours, trees: &[(Found, Access)]) -> Result<Vec<Sensitive>, SandboxError> {
+    let is_elsewhere = |path: &Path| ours.elsewhere.iter().any(|own| path.starts_with(own));
+    if let Some((tree, _)) = trees.iter().find(|(tree, _)| is_elsewhere(&tree.real)) {
+        let why = "it is mounted from a folder of ringfence, which no command may reach";
+        return Err(SandboxError::Path { path: tree.real.clone(), error: std::io::Error::other(why) });
+    }
     let is_inside =
         |path: &Path| trees.iter().any(|(tree, _)| path.starts_with(&tree.real) && path != tree.real);
-    let own = own.iter().filter_map(|own| find(own).ok()).filter(|own| is_inside(&own.real));
-    own.filter_map(|own| seen(&own.real, own.kind, Treatment::Hide)).collect()
+    let all = ours.folders.iter().chain(&ours.elsewhere);
+    let own = all.filter_map(|own| find(own).ok()).filter(|own| is_inside(&own.real));
+    Ok(own.filter_map(|own| seen(&own.real, own.kind, Treatment::Hide)).collect())
 }
 
 /// Returns what lies in writable trees on the way to what is ours, wherever that is: the links, and the folders that `..` leaves.

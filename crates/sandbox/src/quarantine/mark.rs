@@ -61,6 +61,16 @@ pub(crate) struct Unfinished {
     _lock: File,
 }
 
+/// A run that is marked, as others see it.
+#[derive(Debug)]
+pub(crate) struct Marked {
+    pub(crate) before: Before,
+    /// Whether whoever runs it lives, as far as can be seen.
+    pub(crate) is_alive: bool,
+    /// When it was marked: whatever its command made came later.
+    pub(crate) since: (i64, i64),
+}
+
 impl Mark {
     /// Removes it: everything is done.
     ///
@@ -131,6 +141,33 @@ impl Marks {
         }
     }
 
+    /// Takes the folder to read what is marked there. Nothing where no mark of ours can be: it is missing, a sandbox hides it from this
+    /// process, or it is somebody else's. The superuser reads the marks of others too: with their variables it decides on their files.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or it is ours and others could use it.
+    pub(crate) fn open_to_read(folder: &Path) -> io::Result<Option<Self>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = match rustix::fs::open(folder, flags, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::ACCESS | Errno::LOOP | Errno::NOTDIR) if is_somebody_elses(folder) => return Ok(None),
+            Err(Errno::ACCESS) if is_hidden_here(folder) => return Ok(None),
+            handle => File::from(handle?),
+        };
+        let found = handle.metadata()?;
+        let own = rustix::process::geteuid();
+        let is_private = found.mode() & 0o077 == 0;
+        if found.uid() != own.as_raw() && found.uid() != 0 {
+            let is_read = own.is_root() && is_private;
+            return Ok(is_read.then(|| Self { path: folder.to_path_buf(), folder: handle }));
+        }
+        if !is_private {
+            return Err(io::Error::other("it is not a folder that only this user can use"));
+        }
+        Ok(Some(Self { path: folder.to_path_buf(), folder: handle }))
+    }
+
     /// Marks that a run begins.
     ///
     /// # Errors
@@ -196,13 +233,15 @@ impl Marks {
         Ok(all)
     }
 
-    /// Returns what was there before each run that is marked: of those that go on, and of those that were killed.
+    /// Returns the runs that are marked. A mark of somebody else that cannot be believed is passed over: they decide what stands there.
     ///
     /// # Errors
     ///
-    /// One cannot be believed: which, and why.
-    pub(crate) fn all(&self) -> Result<Vec<Before>, (PathBuf, io::Error)> {
+    /// One of ours cannot be believed: which, and why.
+    pub(crate) fn all(&self) -> Result<Vec<Marked>, (PathBuf, io::Error)> {
         let at = |error: Errno| (self.path.clone(), error.into());
+        let owner = self.folder.metadata().map_err(|error| (self.path.clone(), error))?.uid();
+        let is_ours = owner == rustix::process::geteuid().as_raw();
         let mut all = Vec::new();
         for entry in Dir::read_from(&self.folder).map_err(at)? {
             let entry = entry.map_err(at)?;
@@ -210,10 +249,15 @@ impl Marks {
             if Path::new(name).extension() != Some(OsStr::new(ENDING)) {
                 continue;
             }
-            match open(&self.folder, name).and_then(|mut file| content(&mut file)) {
-                Ok((_, before)) => all.push(before),
+            let read = |mut file: File| {
+                let found = file.metadata()?;
+                Ok((content(&mut file)?.1, (found.mtime(), found.mtime_nsec())))
+            };
+            match open_of(&self.folder, name, owner).and_then(read) {
+                Ok((before, since)) => all.push(Marked { before, is_alive: is_alive(name), since }),
                 // Its run has just ended.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(_) if !is_ours => {}
                 Err(error) => return Err((self.path.join(name), error)),
             }
         }
@@ -240,13 +284,45 @@ fn random() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
+/// Tells whether the process that made a mark is there, by the mark's name. Only for what a person is told.
+fn is_alive(name: &OsStr) -> bool {
+    let number =
+        name.as_bytes().split(|byte| *byte == b'-').next().and_then(|own| std::str::from_utf8(own).ok());
+    number.is_some_and(|number| Path::new("/proc").join(number).exists())
+}
+
+/// Tells whether the first folder on a path that can be looked at from below belongs to somebody else, who is not the superuser: that one
+/// may have marked a run here for the user.
+fn is_somebody_elses(folder: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    closed(folder).is_some_and(|(_, found)| found.uid() != own && found.uid() != 0)
+}
+
+/// Tells whether a sandbox hides a folder, or one around it, from this process: nobody may enter it, and it is mounted there.
+fn is_hidden_here(folder: &Path) -> bool {
+    let is_mounted = |path: &Path, found: &std::fs::Metadata| {
+        let around = path.parent().and_then(|parent| parent.metadata().ok());
+        around.is_some_and(|around| around.dev() != found.dev())
+    };
+    closed(folder).is_some_and(|(path, found)| found.mode() & 0o777 == 0 && is_mounted(&path, &found))
+}
+
+/// Returns the closed folder, of those on a path, that can be seen.
+fn closed(folder: &Path) -> Option<(PathBuf, std::fs::Metadata)> {
+    folder.ancestors().find_map(|path| Some((path.to_path_buf(), path.symlink_metadata().ok()?)))
+}
+
 /// Opens a mark that nobody else could have written.
 fn open(folder: &File, name: &OsStr) -> io::Result<File> {
+    open_of(folder, name, rustix::process::geteuid().as_raw())
+}
+
+/// Opens a mark that only its owner could have written.
+fn open_of(folder: &File, name: &OsStr, owner: u32) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(openat(folder, name, flags, Mode::empty())?);
     let found = file.metadata()?;
-    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    if !found.is_file() || !is_ours || found.mode() & 0o077 != 0 || found.nlink() > 1 {
+    if !found.is_file() || found.uid() != owner || found.mode() & 0o077 != 0 || found.nlink() > 1 {
         return Err(io::Error::other("it is not a file that only this user can use"));
     }
     Ok(file)

@@ -38,7 +38,8 @@ impl Scene {
     }
 
     fn plan(&self, tree: &str, access: Access) -> Result<Plan, SandboxError> {
-        let sandbox = Sandbox::new(Native::new()).mark_runs_in([self.marks.clone()]);
+        let own = self.root.join("state/ringfence");
+        let sandbox = Sandbox::new(Native::new()).mark_runs_in([self.marks.clone()]).own_folders([own]);
         sandbox.plan(&Spec::new("/bin/true").tree(self.root.join(tree), access))
     }
 
@@ -125,7 +126,9 @@ fn what_is_hidden_is_hidden_where_it_is_mounted_too() {
     let Some(_bound) = Bound::new(&scene.root.join("state"), &scene.root.join("work/m")) else { return };
     let hidden = HiddenPaths::default();
     hidden.add(scene.root.join("state/db"));
-    let sandbox = Sandbox::new(Native::new()).mark_runs_in([scene.marks.clone()]).hide(hidden);
+    let own = scene.root.join("state/ringfence");
+    let sandbox =
+        Sandbox::new(Native::new()).mark_runs_in([scene.marks.clone()]).own_folders([own]).hide(hidden);
     let plan = |tree: &str, access| sandbox.plan(&Spec::new("/bin/true").tree(scene.root.join(tree), access));
     for (tree, access) in [("work", Access::READ), ("work", Access::WRITE), ("work/m", Access::READ)] {
         let plan = plan(tree, access).unwrap();
@@ -138,8 +141,10 @@ fn what_is_hidden_is_hidden_where_it_is_mounted_too() {
         assert!(is_out_of_reach(&scene.marks, &plan));
     }
     assert!(plan("work/m/db", Access::READ).unwrap_err().to_string().contains("keeps its own state"));
-    let plan = plan("work/m/ringfence", Access::WRITE).unwrap();
-    assert!(!is_out_of_reach(&scene.marks, &plan));
+    for inside in ["work/m/ringfence", "work/m/ringfence/runs"] {
+        let refused = plan(inside, Access::READ).unwrap_err().to_string();
+        assert!(refused.contains("mounted from a folder of ringfence"), "{refused}");
+    }
 }
 
 #[test]

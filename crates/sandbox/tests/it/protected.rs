@@ -326,14 +326,35 @@ fn a_run_ends_when_a_protected_file_is_replaced_from_outside() {
 #[test]
 fn our_own_folder_is_made_before_a_command_could_make_it() {
     let (_kept, work, _out) = folders();
-    let state = work.join("state/ringfence/runs");
-    let sandbox = Sandbox::new(Native::new()).mark_runs_in([state.clone()]);
+    let own = work.join("state/ringfence");
+    let state = own.join("runs");
+    let sandbox = Sandbox::new(Native::new()).mark_runs_in([state.clone()]).own_folders([own]);
     let script = "mkdir -p state/ringfence/runs; echo bad > state/ringfence/runs/planted; ls state/ringfence; \
                   mv state other; rm -rf state/ringfence; echo ended";
     let report = sandbox.run(&sh(script, &work), Streams::default()).unwrap();
     assert!(said(&report).contains("ended"), "{}", said(&report));
     assert!(state.is_dir() && !state.join("planted").exists(), "{}", said(&report));
     assert!(!said(&report).contains("runs\n"), "{}", said(&report));
+}
+
+#[test]
+fn a_folder_of_ours_is_hidden_whole_whatever_its_name_and_the_way_to_it() {
+    let (_kept, work, _out) = folders();
+    std::fs::create_dir_all(work.join("kept/.own/servers/x")).unwrap();
+    std::fs::write(work.join("kept/.own/servers/x/pins.json"), "good").unwrap();
+    std::os::unix::fs::symlink("kept", work.join("link")).unwrap();
+    for way in ["kept", "link"] {
+        let own = work.join(way).join(".own");
+        let sandbox = Sandbox::new(Native::new()).mark_runs_in([own.join("runs")]).own_folders([own]);
+        let script = format!(
+            "cat kept/.own/servers/x/pins.json; echo bad > kept/.own/servers/x/pins.json; mkdir kept/.own/writing; \
+             mv kept away; mv {way} other; echo ended"
+        );
+        let report = sandbox.run(&sh(&script, &work), Streams::default()).unwrap();
+        assert!(said(&report).contains("ended") && !said(&report).contains("good"), "{}", said(&report));
+        assert_eq!(read(work.join("link/.own/servers/x/pins.json")), "good", "{way}: {}", said(&report));
+        assert!(!work.join("kept/.own/writing").exists(), "{way}");
+    }
 }
 
 #[test]

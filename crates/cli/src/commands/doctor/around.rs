@@ -3,8 +3,9 @@
 use ringfence::sandbox::doctor::{Finding, State};
 
 use crate::beside;
+use crate::deciding::read_deciding;
 use crate::error::CommandError;
-use crate::load::{Place, read_text};
+use crate::load::Place;
 use crate::runtimes;
 use crate::shown::one_line;
 
@@ -36,7 +37,7 @@ fn container(place: &Place) -> Finding {
     }
     let failed = |error: &CommandError| finding(State::Missing, one_line(&error.to_string()), error.hint());
     // Not loaded: a toolbox with components would hand this process over to the program that runs them.
-    let text = match read_text(&place.policy, Some("name the toolbox with --policy FILE")) {
+    let text = match read_deciding(&place.policy, Some("name the toolbox with --policy FILE")) {
         Ok(text) => text,
         Err(error) => return failed(&error),
     };

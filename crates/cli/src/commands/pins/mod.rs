@@ -7,7 +7,7 @@ use std::io::Write;
 
 use ringfence::policy::ServerName;
 
-use crate::book::Book;
+use crate::book::{Book, state_folder};
 use crate::error::{CommandError, Exit};
 use crate::load::Place;
 use crate::shown::one_line;
@@ -126,10 +126,12 @@ fn book_of(name: &ServerName, place: &Place) -> Result<Book, CommandError> {
 }
 
 /// Returns the books of servers that are wrapped without a policy, with their names.
-fn kept() -> Vec<(Book, Vec<String>)> {
+fn kept() -> Result<Vec<(Book, Vec<String>)>, CommandError> {
     // Whoever has no state folder has no books there.
-    let names = Book::kept().unwrap_or_default();
-    names.iter().filter_map(|name| Some((Book::of_server(name).ok()?, vec![name.to_string()]))).collect()
+    if state_folder().is_err() {
+        return Ok(Vec::new());
+    }
+    Book::kept()?.iter().map(|name| Ok((Book::of_server(name)?, vec![name.to_string()]))).collect()
 }
 
 fn of_toolbox(args: &PinsArgs, place: &Place, out: &mut dyn Write) -> Result<Exit, CommandError> {
@@ -137,7 +139,7 @@ fn of_toolbox(args: &PinsArgs, place: &Place, out: &mut dyn Write) -> Result<Exi
         && !place.is_named
         && !place.policy.exists()
     {
-        let books = kept();
+        let books = kept()?;
         if !books.is_empty() {
             return server::list(&books, json, out);
         }

@@ -10,6 +10,7 @@ use ringfence::policy::{JsonLimits, parse_json};
 use ringfence_text::{Verdict, collisions, refused, scan};
 use serde_json::json;
 
+use crate::deciding::read_deciding;
 use crate::error::{CommandError, Exit};
 use crate::load::{Place, read_text};
 use crate::shown::json_line;
@@ -67,7 +68,7 @@ pub(crate) fn run(args: &ScanArgs, place: &Place, out: &mut dyn Write) -> Result
         (false, Some(file)) => report(&listed(&read_text(file, Some(GIVE))?)?, args.json, out),
         (false, None) if args.file.is_some() => report(&listed(&standard_input()?)?, args.json, out),
         (false, None) if place.is_json() => {
-            report(&listed(&read_text(&place.policy, Some(GIVE))?)?, args.json, out)
+            report(&listed(&read_deciding(&place.policy, Some(GIVE))?)?, args.json, out)
         }
         (false, None) => report(&toolbox(place)?, args.json, out),
     }
