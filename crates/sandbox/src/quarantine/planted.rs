@@ -198,7 +198,7 @@ mod tests {
         let dangling = link("conf.toml", tree.join("ringfence.json"));
         std::fs::create_dir(tree.join("sub")).unwrap();
         let away = link(outside.to_str().unwrap(), tree.join("sub/ringfence.toml"));
-        std::os::unix::fs::symlink(&root.join("out"), tree.join("way")).unwrap();
+        std::os::unix::fs::symlink(root.join("out"), tree.join("way")).unwrap();
         write(root.join("out/ringfence.toml"));
         let known = |path: &PathBuf, kind| {
             let found = seen(path, kind, Treatment::ReadOnly).unwrap();
