@@ -18,9 +18,9 @@ pub(super) fn runs(text: &str, depth: Depth, found: &mut Vec<Found>) {
     let mut done = 0;
     for (index, block) in bytes.as_chunks::<BLOCK>().0.iter().enumerate() {
         let at = index * BLOCK;
-        // Without a branch for each byte, so that a block is tested at once.
-        let members: u32 = block.iter().map(|byte| u32::from(member(*byte))).sum();
-        if members < BLOCK as u32 || at < done {
+        // Without a branch or a checked sum for each byte, so that a block is tested at once.
+        let is_full = block.iter().fold(true, |all, byte| all & member(*byte));
+        if !is_full || at < done {
             continue;
         }
         // Most full blocks of ordinary text are parts of identifiers.
