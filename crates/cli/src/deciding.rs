@@ -58,10 +58,10 @@ fn is_believed(path: &Path, read: Option<Identity>) -> Result<bool, CommandError
         let (who, hint) = match origin {
             Origin::Known => continue,
             Origin::Replaced => return Ok(false),
-            Origin::MaybeOfRun => {
+            Origin::RunningCommand => {
                 ("a command that may write there is running", "end that run, then look at the file")
             }
-            Origin::MaybeLeft => (
+            Origin::EndedCommand => (
                 "a command that could write there has ended before all that it left was looked at",
                 "run `ringfence doctor`, which does that and says what is left; then look at the file",
             ),
@@ -76,7 +76,7 @@ fn is_believed(path: &Path, read: Option<Identity>) -> Result<bool, CommandError
 
 fn replaced(path: &Path) -> CommandError {
     CommandError::Input {
-        message: format!("`{}` is replaced again and again while it is read", path.display()),
+        message: format!("`{}` was replaced while it was read", path.display()),
         hint: Some("stop what writes it, and try again"),
     }
 }

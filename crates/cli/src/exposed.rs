@@ -109,9 +109,8 @@ pub(crate) fn refuse_writable_policy(loaded: &Loaded, policy: &Path) -> Result<(
     refuse_writable_files(loaded)?;
     let own = accepted_beside(policy).map(|(path, _)| path);
     // What others have accepted and installed is kept in these folders, wherever they are.
-    let folders = [crate::book::state_folder().ok(), Some(crate::sandbox::private_folder())];
-    let own: Vec<PathBuf> =
-        own.into_iter().chain([policy.to_path_buf()]).chain(folders.into_iter().flatten()).collect();
+    let folders = crate::sandbox::own_folders();
+    let own: Vec<PathBuf> = own.into_iter().chain([policy.to_path_buf()]).chain(folders).collect();
     let files = Targets {
         files: own.iter().flat_map(|path| both_spellings(path)).collect(),
         waypoints: own.iter().flat_map(|path| waypoints(path)).collect(),
@@ -210,7 +209,7 @@ fn waypoints(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns a file as it is written and as it resolves: where its folder leads, where it leads itself, and where else it is mounted.
-pub(crate) fn both_spellings(path: &Path) -> Vec<PathBuf> {
+fn both_spellings(path: &Path) -> Vec<PathBuf> {
     let written = std::env::current_dir().unwrap_or_default().join(path);
     let resolved = written.parent().and_then(|parent| parent.canonicalize().ok());
     let resolved = resolved.zip(written.file_name()).map(|(parent, name)| parent.join(name));

@@ -161,9 +161,7 @@ impl StoreName {
 
 /// Where it is recorded which file a name with links led to: where state is kept, and in a private folder where that cannot be.
 pub(crate) fn name_folders() -> Vec<PathBuf> {
-    let state = crate::book::state_folder().ok();
-    let all = state.into_iter().chain([crate::sandbox::private_folder()]);
-    all.map(|folder| folder.join("stores")).collect()
+    crate::sandbox::own_folders().into_iter().map(|folder| folder.join("stores")).collect()
 }
 
 impl FromStr for StoreName {

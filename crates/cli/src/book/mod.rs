@@ -314,11 +314,11 @@ fn refuse_left_behind() -> Result<(), CommandError> {
     }
     Err(CommandError::Input {
         message: format!(
-            "ringfence keeps what was accepted in `{}`, which is not there, and something lies in `{}`, where earlier versions kept it",
+            "accepted definitions are kept in `{}`, which does not exist; `{}` does, where earlier versions kept them",
             own.join("servers").display(),
             old.join("servers").display()
         ),
-        hint: Some("if it is yours, move what is in it to `.ringfence`; otherwise move it away"),
+        hint: Some("if they are yours, move the old folder to the new place; otherwise move it away"),
     })
 }
 

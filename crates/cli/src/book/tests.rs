@@ -198,3 +198,17 @@ fn a_lock_is_a_file_of_its_own() {
     }
     assert!(!folder.path().join("elsewhere").exists());
 }
+
+#[test]
+fn a_pipe_is_neither_waited_for_nor_replaced() {
+    use std::os::unix::fs::FileTypeExt as _;
+    let (folder, book) = book();
+    let pipe = folder.path().join("ringfence.seen.json");
+    let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).unwrap();
+    let said = rewrite(&pipe, "x").unwrap_err().to_string();
+    assert!(said.contains("it is not a regular file"), "{said}");
+    // What was seen is only for people: a call goes on without it.
+    book.keep("it", "tool", &[], &[seen("echo", "x")]).unwrap();
+    assert!(pipe.symlink_metadata().unwrap().file_type().is_fifo());
+}

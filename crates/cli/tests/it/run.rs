@@ -206,7 +206,7 @@ fn nothing_that_a_running_command_makes_decides_what_others_may() {
     let bench = Bench::new().file("work/notes.md", "x").file("state/x", "");
     let state = bench.path().join("state");
     let script = format!(
-        "printf '{POLICY}' > ringfence.toml && for n in pins.json lock.json db; do echo '{{}}' > ringfence.$n; done"
+        "printf '{POLICY}' > ringfence.toml && for n in json pins.json lock.json db; do echo '{{}}' > ringfence.$n; done"
     );
     std::fs::write(bench.path().join("own.toml"), POLICY).unwrap();
     let variables = [("XDG_STATE_HOME", state.to_str().unwrap())];
@@ -220,11 +220,14 @@ fn nothing_that_a_running_command_makes_decides_what_others_may() {
             &["-p", "own.toml", "call", "--store", "work/ringfence.db", "now"],
             &["-p", "own.toml", "call", "--store", "work/.ringfence/new.db", "now"],
             &["manifest", "diff", "work/ringfence.lock.json", "work/ringfence.lock.json"],
+            &["-p", "work/ringfence.json", "scan"],
         ] {
             let said = say(arguments);
             assert!(said.contains(made) && !said.ends_with("exit 0"), "{arguments:?}: {said}");
         }
         assert!(!bench.path().join("work/.ringfence").exists(), "nothing was made");
+        let said = say(&["-p", "work/ringfence.toml", "doctor"]);
+        assert!(said.contains(made), "{said}");
     });
     // What it left was moved away, and what a person writes then counts.
     let said = say(&["-p", "work/ringfence.toml", "check"]);
@@ -279,6 +282,17 @@ fn what_was_there_before_a_command_is_used_while_it_runs() {
 }
 
 #[test]
+fn a_policy_is_used_in_a_sandbox_that_hides_where_runs_are_marked() {
+    let bench = Bench::new().file("home/work/ringfence.toml", POLICY).file("home/.local/state/x", "");
+    let home = bench.path().join("home");
+    let own = crate::bench::BINARY;
+    let run =
+        ["run", "--write", "home", "--cwd", "home/work", "--env", "HOME", "--exec", "*", "--", own, "check"];
+    let said = bench.ringfence_in(&[("HOME", home.to_str().unwrap())], &run);
+    assert!(said.contains("1 tool fits") && said.ends_with("exit 0"), "{said}");
+}
+
+#[test]
 fn what_was_accepted_is_not_forgotten_under_another_spelling() {
     let bench = Bench::new().file("data/ringfence/servers/notes/pins.json", "{}");
     let data = bench.path().join("data");
@@ -290,7 +304,7 @@ fn what_was_accepted_is_not_forgotten_under_another_spelling() {
     let spellings = ["data", "link", "./data", "link/../data"];
     for folder in spellings {
         let said = list(folder);
-        assert!(said.contains("where earlier versions kept it"), "{folder}: {said}");
+        assert!(said.contains("where earlier versions kept them"), "{folder}: {said}");
     }
     std::fs::rename(data.join("ringfence"), data.join(".ringfence")).unwrap();
     for folder in spellings {
@@ -415,7 +429,7 @@ fn our_own_program_finds_a_sandbox_that_holds_nothing_back() {
     let path = |name: &str| bench.path().join(name).to_str().unwrap().to_owned();
     let (canary, program) = (path("canary-1"), path("canary-1-program"));
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
-    let own = env!("CARGO_BIN_EXE_ringfence");
+    let own = crate::bench::BINARY;
     insta::assert_snapshot!(bench.ringfence(&["run", "--", own, "--ringfence-probe", &canary, &program]), @"
     tried
     ringfence: what may have been in the way of the command, and what would grant it:

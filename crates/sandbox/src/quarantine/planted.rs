@@ -18,9 +18,9 @@ pub enum Origin {
     /// No command that is marked could have made it, or it was there before.
     Known,
     /// A command that goes on, as far as can be seen, may have made it.
-    MaybeOfRun,
+    RunningCommand,
     /// A command that has ended or was killed may have made it, and somebody has still to look at what it left.
-    MaybeLeft,
+    EndedCommand,
     /// Another file is there than the one that was read.
     Replaced,
 }
@@ -54,8 +54,8 @@ pub fn origin_of(folder: &Path, file: &Path, read: Option<Identity>) -> Result<O
     }
     Ok(match all.iter().find(|marked| may_be_of(marked, &way)) {
         None => Origin::Known,
-        Some(marked) if marked.is_alive => Origin::MaybeOfRun,
-        Some(_) => Origin::MaybeLeft,
+        Some(marked) if marked.is_alive => Origin::RunningCommand,
+        Some(_) => Origin::EndedCommand,
     })
 }
 
