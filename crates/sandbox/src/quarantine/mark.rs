@@ -45,7 +45,7 @@ pub(crate) struct Marks {
 pub(crate) struct Mark {
     marks: Marks,
     name: String,
-    _lock: File,
+    lock: File,
 }
 
 /// The mark of a run that was killed.
@@ -58,7 +58,7 @@ pub(crate) struct Unfinished {
     name: OsString,
     marks: Marks,
     /// Held, so that nobody else looks at the same time.
-    _lock: File,
+    lock: File,
 }
 
 /// A run that is marked, as others see it.
@@ -109,6 +109,8 @@ impl Unfinished {
     /// It cannot be written anew, and stays as it was.
     pub(crate) fn keep_for(self, trees: &[MarkedTree]) -> io::Result<PathBuf> {
         let kept = self.marks.write(trees, &self.before)?;
+        // What the command made came after the first mark, and not after this one.
+        kept.lock.set_modified(self.lock.metadata()?.modified()?)?;
         let path = self.marks.path.join(&kept.name);
         drop(kept);
         self.remove()?;
@@ -197,7 +199,7 @@ impl Marks {
             let _removed = unlinkat(&self.folder, &new, AtFlags::empty());
             return Err(error);
         }
-        Ok(Mark { marks: self.held_twice()?, name, _lock: file })
+        Ok(Mark { marks: self.held_twice()?, name, lock: file })
     }
 
     /// Returns the marks of runs that were killed, as far as they are about folders that `concerns` names.
@@ -223,7 +225,7 @@ impl Marks {
                 Ok(Some((trees, before, lock))) => {
                     if trees.iter().any(|tree| concerns(&tree.path)) {
                         let marks = self.held_twice().map_err(at)?;
-                        all.push(Unfinished { trees, before, path, name, marks, _lock: lock });
+                        all.push(Unfinished { trees, before, path, name, marks, lock });
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -241,6 +241,28 @@ mod tests {
     }
 
     #[test]
+    fn a_link_of_a_killed_run_is_no_older_for_a_mark_that_is_written_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(folder.path()).unwrap();
+        for name in ["one", "two", "out"] {
+            std::fs::create_dir(root.join(name)).unwrap();
+        }
+        std::fs::write(root.join("out/ringfence.toml"), "x").unwrap();
+        let trees = vec![root.join("one"), root.join("two")];
+        let state = root.join("state");
+        drop(Marks::open(&state).unwrap().begin(&Before { trees, ..Before::default() }).unwrap());
+        std::os::unix::fs::symlink("../out", root.join("two/made")).unwrap();
+        let file = root.join("two/made/ringfence.toml");
+        assert!(planted(&state, &file).unwrap());
+        // The clock of a file system stands still between its ticks.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        crate::quarantine::recover(&state, |tree| tree.ends_with("one"));
+        assert!(planted(&state, &file).unwrap());
+        crate::quarantine::recover(&state, |_| true);
+        assert!(!planted(&state, &file).unwrap());
+    }
+
+    #[test]
     fn a_folder_in_which_no_mark_of_ours_can_be_says_nothing() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
